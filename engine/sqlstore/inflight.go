@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Start implements store.Sequences. The note is written after the lane row is locked, as a takeover does.
+// Start implements store.Sequences. The note is written after the lane row is locked, as in a takeover.
 func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
 	noted, err := encodeJSON(inFlight)
 	if err == nil {
@@ -20,12 +20,10 @@ func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Inten
 			if err := begin(ctx, tx, l, intents); err != nil {
 				return err
 			}
-			if err := fence(ctx, tx, l); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, `INSERT INTO {in_flight} (app_id, epoch, principals) VALUES (?, ?, ?)
+			res, err := tx.Exec(ctx, `WITH lane AS (`+validLease(tx.Dialect())+`)
+				INSERT INTO {in_flight} (app_id, epoch, principals) SELECT app_id, epoch, ? FROM lane WHERE true
 				ON CONFLICT (app_id, epoch) DO UPDATE SET principals = excluded.principals`, l.App, l.Epoch, noted)
-			return err
+			return checkLease(res, err)
 		})
 	}
 	if err != nil {
