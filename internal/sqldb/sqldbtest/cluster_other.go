@@ -2,7 +2,10 @@
 
 package sqldbtest
 
-import "errors"
+import (
+	"errors"
+	"testing"
+)
 
 // cluster is a stub: only on Linux does the kernel stop the server together with the test process.
 type cluster struct{}
@@ -14,3 +17,10 @@ func (c *cluster) url() (string, error) {
 }
 
 func (c *cluster) stop() error { return nil }
+
+// PooledURL skips the test: PgBouncer runs in front of a private cluster.
+func PooledURL(t testing.TB, _ ...Option) string {
+	t.Helper()
+	t.Skip("a private cluster requires Linux")
+	return ""
+}
