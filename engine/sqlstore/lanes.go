@@ -23,8 +23,12 @@ func scanLease(rows *sql.Rows, l *engine.Lease) error {
 	return err
 }
 
-// claimable selects the lanes that a process may claim, in the order of their times. Parameters: twice the time, and the limit.
-const claimable = `SELECT app_id FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at LIMIT ?`
+// claimable selects the lanes that a process may claim, in the order of their times. Parameters: twice the time.
+const claimable = `SELECT app_id FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at`
+
+// anyClaimable selects one of these lanes. The limit is a constant, so that PostgreSQL uses the same plan for each execution: with
+// partitions, planning takes much longer than the search.
+const anyClaimable = claimable + ` LIMIT 1`
 
 // Claim implements store.Leases. A query without a lock comes first, because nothing is due most of the time: on SQLite a transaction would
 // wait for every other one.
@@ -33,7 +37,7 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 		return nil, nil
 	}
 	var first string
-	err = s.db.Reader().QueryRow(ctx, claimable, ms(due), ms(due), 1).Scan(&first)
+	err = s.db.Reader().QueryRow(ctx, anyClaimable, ms(due), ms(due)).Scan(&first)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -58,7 +62,7 @@ func claim(d sqldb.Dialect) string {
 	if d == sqldb.Postgres {
 		lock = ` FOR UPDATE SKIP LOCKED`
 	}
-	return `WITH due AS MATERIALIZED (` + claimable + lock + `)
+	return `WITH due AS MATERIALIZED (` + claimable + ` LIMIT ?` + lock + `)
 		UPDATE {app_lane} SET process = ?, epoch = epoch + 1, owner = '', lease_until = ` + noLease + `
 		WHERE app_id IN (SELECT app_id FROM due) AND ` + validProcess(d) + ` RETURNING ` + leaseColumns
 }
