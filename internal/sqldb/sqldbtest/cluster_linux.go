@@ -3,7 +3,6 @@ package sqldbtest
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -46,10 +45,7 @@ func (c *cluster) url() (string, error) {
 	return c.databaseURL(), nil
 }
 
-func (c *cluster) databaseURL() string {
-	params := url.Values{"host": {c.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
-	return "postgres:///postgres?" + params.Encode()
-}
+func (c *cluster) databaseURL() string { return serverURL(c.dir) }
 
 // stop stops the server, if it was started, and removes its directory.
 func (c *cluster) stop() error {

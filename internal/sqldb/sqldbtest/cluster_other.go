@@ -24,3 +24,22 @@ func PooledURL(t testing.TB, _ ...Option) string {
 	t.Skip("a private cluster requires Linux")
 	return ""
 }
+
+// Pair is a stub: its servers require Linux.
+type Pair struct{}
+
+// NewPair skips the test.
+func NewPair(t testing.TB) *Pair {
+	t.Helper()
+	t.Skip("a pair of servers requires Linux")
+	return nil
+}
+
+// URL returns an empty string.
+func (p *Pair) URL() string { return "" }
+
+// Kill does nothing.
+func (p *Pair) Kill() {}
+
+// Promote does nothing.
+func (p *Pair) Promote() {}
