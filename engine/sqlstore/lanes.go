@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -44,7 +45,7 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			leases, err = nil, nil
-			rows, err := tx.Query(ctx, claim(tx.Dialect()), ms(due), ms(due), limit, process, process)
+			rows, err := tx.Query(ctx, claim(tx.Dialect(), limit), ms(due), ms(due), process, process)
 			leases, err = collect(rows, err, scanLease)
 			return err
 		})
@@ -56,13 +57,13 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 }
 
 // claim returns the statement of Claim. It omits lanes with a locked row: a process that stalls in a transaction must not delay the lanes
-// of other apps. The subquery is evaluated once, so that it locks no more rows than the limit.
-func claim(d sqldb.Dialect) string {
+// of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a constant as in anyClaimable.
+func claim(d sqldb.Dialect, limit int) string {
 	lock := ""
 	if d == sqldb.Postgres {
 		lock = ` FOR UPDATE SKIP LOCKED`
 	}
-	return `WITH due AS MATERIALIZED (` + claimable + ` LIMIT ?` + lock + `)
+	return `WITH due AS MATERIALIZED (` + claimable + ` LIMIT ` + strconv.Itoa(limit) + lock + `)
 		UPDATE {app_lane} SET process = ?, epoch = epoch + 1, owner = '', lease_until = ` + noLease + `
 		WHERE app_id IN (SELECT app_id FROM due) AND ` + validProcess(d) + ` RETURNING ` + leaseColumns
 }
