@@ -91,9 +91,10 @@ func (f failover) run(t *testing.T) {
 	c := chaos{apps: f.apps, lease: f.lease, requestTimeout: 4 * time.Second}
 	c.settle(t, kept)
 	counts, violations := target.counts()
-	t.Logf("promotion after %s; all processes reconnected %s later (%d of %d as new ones); settled after %s; %d changes acknowledged, %d with "+
-		"an unknown outcome, %d failed; the target counted %v", promoted.Sub(killed).Round(time.Millisecond), reconnected.Round(time.Millisecond),
-		f.renewed(all, again), processes, time.Since(begun).Round(time.Millisecond), made.total(made.acknowledged), made.total(made.unknown), made.total(made.failed), counts)
+	t.Logf("promotion after %s; all processes reconnected %s later (%d of %d as new ones); settled after %s; %d changes acknowledged, "+
+		"%d with an unknown outcome, %d failed; the target counted %v", promoted.Sub(killed).Round(time.Millisecond),
+		reconnected.Round(time.Millisecond), f.renewed(all, again), processes, time.Since(begun).Round(time.Millisecond),
+		made.total(made.acknowledged), made.total(made.unknown), made.total(made.failed), counts)
 	require.Empty(t, made.lost(t, db, kept), "acknowledged changes")
 	require.Empty(t, c.wrong(t, db, target), "end states of accounts")
 	require.Empty(t, violations)

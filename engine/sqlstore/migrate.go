@@ -23,7 +23,8 @@ const adoptedStep = 1_000_000
 
 var stepColumns = []string{"name", "step", "hash"}
 
-// migrate updates the tables to the current schema, in the transaction of the caller. Tables of a new database get the number of partitions.
+// migrate updates the tables to the current schema, in the transaction of the caller. The tables of a new database get the given number of
+// partitions.
 func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names, partitions int) error {
 	if err := tx.LockTables(ctx); err != nil {
 		return err

@@ -37,7 +37,7 @@ var fleetWide = []struct{ part, why string }{
 	{`SELECT COUNT(*) FROM sync_state WHERE next_at IS NOT NULL AND kind = `, "the pending principals of all apps"},
 	{`FROM sync_state WHERE 1 = 1`, "a list of the principals of all apps"},
 	{`FROM sync_state WHERE status IN ('retrying', 'failed', 'held', 'pending') AND 1 = 1`, "the tasks of all apps"},
-	{`FROM sync_state WHERE status = 'dirty' AND next_at IS NOT NULL AND EXISTS`, "the principals of all apps that wait for the end of a hold"},
+	{`FROM sync_state WHERE status = 'dirty' AND next_at IS NOT NULL AND EXISTS`, "the principals of all apps that wait for a hold"},
 	{`sync_state WHERE status = 'held' AND halted = 1 AND last_op IN`, "the end of a halt of all apps"},
 	{`UPDATE sync_state SET next_at = $1, status = 'dirty', halted = 0 WHERE status = 'held'`, "the end of a halt of all apps"},
 	{`FROM sync_attempt WHERE 1 = 1`, "a list of the exchanges of all apps"},
@@ -91,7 +91,7 @@ func TestPartitions_Pruned(t *testing.T) {
 	explained, used := 0, map[string]bool{}
 	for text, args := range recorded.texts {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-		if !slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"}, strings.TrimSpace(first)) || strings.Contains(text, "pg_catalog") {
+		if !slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"}, first) || strings.Contains(text, "pg_catalog") {
 			continue
 		}
 		readable := strings.Join(strings.Fields(qualified.ReplaceAllString(text, "$1")), " ")

@@ -31,9 +31,9 @@ type Options struct {
 	// Prefix is the prefix of the names of all tables, indexes and sequences: lower-case letters, digits and underscores, at most 20. Default:
 	// "scimwright_", or empty if Schema is set.
 	Prefix string
-	// Partitions is the number of hash partitions, by app, of each of the large tables of a new PostgreSQL database: at most 128, such as 32. Open
-	// uses the partitions of an existing database, and returns an error if their number is not Partitions, unless that is 0. Default: tables
-	// without partitions.
+	// Partitions is the number of hash partitions, by app, of each of the large tables of a new PostgreSQL database: at most 128, such as 32.
+	// Open uses the partitions of an existing database, and returns an error if their number is not Partitions, unless that is 0. Default:
+	// tables without partitions.
 	Partitions int
 	// Updater runs the transactions of the store. Default: the database that is passed to Open.
 	Updater Updater

@@ -52,7 +52,8 @@ const (
 	sqliteIndexPrefix  = "index '"
 )
 
-// classify converts a driver's unique violation to a *UniqueError, wraps the errors of ErrSessions, and returns every other error unchanged.
+// classify converts a driver's unique violation to a *UniqueError, wraps the errors of ErrSessions, and returns every other error
+// unchanged.
 func classify(err error) error {
 	if err == nil || errors.Is(err, ErrUnique) || errors.Is(err, ErrSessions) {
 		return err

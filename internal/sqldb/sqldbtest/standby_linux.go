@@ -18,7 +18,7 @@ import (
 // standbyName is the application_name of the standby, by which the primary waits for it.
 const standbyName = "standby"
 
-// Pair is a PostgreSQL server and its synchronous standby: a commit is acknowledged when both have it. They have no other use than one test.
+// Pair is a PostgreSQL server and its synchronous standby, for one test. A commit is acknowledged when both have it.
 type Pair struct {
 	t             testing.TB
 	owner         *syscall.Credential
@@ -83,7 +83,8 @@ func (p *Pair) start() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.run(initdb, "-D", filepath.Join(p.at("primary"), "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"); err != nil {
+	err = p.run(initdb, "-D", filepath.Join(p.at("primary"), "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+	if err != nil {
 		return err
 	}
 	if p.primary, err = p.serve("primary"); err != nil {
@@ -98,7 +99,8 @@ func (p *Pair) start() (err error) {
 	if err != nil {
 		return err
 	}
-	if p.next, err = p.serve("next", "-c", "primary_conninfo=host="+p.at("primary")+" user=postgres application_name="+standbyName); err != nil {
+	p.next, err = p.serve("next", "-c", "primary_conninfo=host="+p.at("primary")+" user=postgres application_name="+standbyName)
+	if err != nil {
 		return err
 	}
 	return p.synchronize()
