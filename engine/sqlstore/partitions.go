@@ -12,8 +12,8 @@ import (
 )
 
 // partitionedTables are the tables that Options.Partitions divides: those with a row per app, and those with many rows per app. Their
-// primary keys contain the app. Halts are few, and apply to all apps. Imports and plans, of which an app has few, are found by their ids, and
-// the items of a plan by the id of the plan.
+// primary keys contain the app. Halts are few, and apply to all apps. Imports and plans, of which an app has few, are found by their ids,
+// and the items of a plan by the id of the plan.
 var partitionedTables = []string{
 	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "remote_object", "lifecycle_event", "in_flight",
 }
