@@ -41,10 +41,7 @@ type chaos struct {
 //
 // Invariant 25, invariant 26
 func TestFleet_Chaos(t *testing.T) {
-	c := chaos{
-		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 8 * time.Second,
-		trouble: 1200 * time.Millisecond,
-	}
+	c := shortChaos()
 	if alltest.All() {
 		c = chaos{
 			processes: 4, apps: 50, users: 500, changes: 25_000, lasts: 2 * time.Minute, lease: 3 * time.Second, requestTimeout: 12 * time.Second,
@@ -53,6 +50,19 @@ func TestFleet_Chaos(t *testing.T) {
 	}
 	url := sqldbtest.PostgresURL(t)
 	c.run(t, url)
+}
+
+// TestFleet_ChaosPooled is the short form of TestFleet_Chaos through PgBouncer in transaction mode.
+func TestFleet_ChaosPooled(t *testing.T) {
+	alltest.Only(t, "kills and stops processes for 12 s once more")
+	shortChaos().run(t, sqldbtest.PooledURL(t))
+}
+
+func shortChaos() chaos {
+	return chaos{
+		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 8 * time.Second,
+		trouble: 1200 * time.Millisecond,
+	}
 }
 
 func (c chaos) run(t *testing.T, url string) {

@@ -5,21 +5,29 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
+// lagQueries is the number of subqueries of Lags.
+const lagQueries = 6
+
 // Lags implements store.Lags.
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
-	where, args := conditions(map[string]string{"app_id": app})
+	// With an app, each subquery has it as a parameter, so that it reads one partition.
+	where, args, of := `1 = 1`, []any(nil), `l.app_id`
+	if app != "" {
+		where, args, of = `l.app_id = ?`, slices.Repeat([]any{app}, lagQueries+1), `?`
+	}
 	count := func(status engine.Status) string {
-		return `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND ` + taskWhere + ` AND status = '` + string(status) + `')`
+		return `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = ` + of + ` AND ` + taskWhere + ` AND status = '` + string(status) + `')`
 	}
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, hold, hold_until, hold_reason, hold_streak, success_at,
-			(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND s.next_at IS NOT NULL),
-			COALESCE((SELECT s.dirty_since FROM {sync_state} s WHERE s.app_id = l.app_id AND s.dirty_since > 0 AND s.next_at IS NOT NULL
+			(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = `+of+` AND s.next_at IS NOT NULL),
+			COALESCE((SELECT s.dirty_since FROM {sync_state} s WHERE s.app_id = `+of+` AND s.dirty_since > 0 AND s.next_at IS NOT NULL
 				ORDER BY s.dirty_since LIMIT 1), 0),
 			`+count(engine.StatusFailed)+`, `+count(engine.StatusHeld)+`, `+count(engine.StatusRetrying)+`, `+count(engine.StatusPending)+`
 		FROM {app_lane} l WHERE `+where+` ORDER BY app_id`, args...)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -23,8 +24,12 @@ func scanLease(rows *sql.Rows, l *engine.Lease) error {
 	return err
 }
 
-// claimable selects the lanes that a process may claim, in the order of their times. Parameters: twice the time, and the limit.
-const claimable = `SELECT app_id FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at LIMIT ?`
+// claimable selects the lanes that a process may claim, in the order of their times. Parameters: twice the time.
+const claimable = `SELECT app_id FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at`
+
+// anyClaimable selects one of these lanes. The limit is a constant, so that PostgreSQL uses the same plan for each execution: with
+// partitions, planning takes much longer than the search.
+const anyClaimable = claimable + ` LIMIT 1`
 
 // Claim implements store.Leases. A query without a lock comes first, because nothing is due most of the time: on SQLite a transaction would
 // wait for every other one.
@@ -33,14 +38,14 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 		return nil, nil
 	}
 	var first string
-	err = s.db.Reader().QueryRow(ctx, claimable, ms(due), ms(due), 1).Scan(&first)
+	err = s.db.Reader().QueryRow(ctx, anyClaimable, ms(due), ms(due)).Scan(&first)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			leases, err = nil, nil
-			rows, err := tx.Query(ctx, claim(tx.Dialect()), ms(due), ms(due), limit, process, process)
+			rows, err := tx.Query(ctx, claim(tx.Dialect(), limit), ms(due), ms(due), process, process)
 			leases, err = collect(rows, err, scanLease)
 			return err
 		})
@@ -52,13 +57,13 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 }
 
 // claim returns the statement of Claim. It omits lanes with a locked row: a process that stalls in a transaction must not delay the lanes
-// of other apps. The subquery is evaluated once, so that it locks no more rows than the limit.
-func claim(d sqldb.Dialect) string {
+// of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a constant as in anyClaimable.
+func claim(d sqldb.Dialect, limit int) string {
 	lock := ""
 	if d == sqldb.Postgres {
 		lock = ` FOR UPDATE SKIP LOCKED`
 	}
-	return `WITH due AS MATERIALIZED (` + claimable + lock + `)
+	return `WITH due AS MATERIALIZED (` + claimable + ` LIMIT ` + strconv.Itoa(limit) + lock + `)
 		UPDATE {app_lane} SET process = ?, epoch = epoch + 1, owner = '', lease_until = ` + noLease + `
 		WHERE app_id IN (SELECT app_id FROM due) AND ` + validProcess(d) + ` RETURNING ` + leaseColumns
 }

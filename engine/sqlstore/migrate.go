@@ -23,8 +23,9 @@ const adoptedStep = 1_000_000
 
 var stepColumns = []string{"name", "step", "hash"}
 
-// migrate updates the tables to the current schema, in the transaction of the caller.
-func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
+// migrate updates the tables to the current schema, in the transaction of the caller. The tables of a new database get the given number of
+// partitions.
+func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names, partitions int) error {
 	if err := tx.LockTables(ctx); err != nil {
 		return err
 	}
@@ -35,8 +36,13 @@ func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
 	if err != nil {
 		return err
 	}
+	if applied > 0 {
+		if partitions, err = partitionsOf(ctx, tx, names, partitions); err != nil {
+			return err
+		}
+	}
 	for i := applied; i < len(steps); i++ {
-		if step := withTypes(steps[i], tx.Dialect()); step != "" {
+		if step := withTypes(partition(steps[i], partitions, names), tx.Dialect()); step != "" {
 			if err := tx.Apply(ctx, step); err != nil {
 				return fmt.Errorf("step %d: %w", i+1, err)
 			}

@@ -145,11 +145,20 @@ func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 // status.
 func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []store.Planned, err error) {
 	t := s.db.Wrap(tx)
+	app := ""
+	err = t.QueryRow(ctx, `SELECT app_id FROM {plan} WHERE id = ?`, id).Scan(&app)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil, engine.ErrNotFound
+	}
+	if err != nil {
+		return p, nil, fmt.Errorf("sqlstore: plan %s: %w", id, err)
+	}
+	// The app is a parameter, so that the query reads one partition.
 	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
 			COALESCE(s.desired_gen, 0), COALESCE(s.status, '')
-		FROM {plan_item} AS i JOIN {plan} AS p ON p.id = i.plan_id
-		LEFT JOIN {sync_state} AS s ON s.app_id = p.app_id AND s.kind = i.kind AND s.principal_id = i.principal_id
-		WHERE i.plan_id = ? ORDER BY i.seq`, id)
+		FROM {plan_item} AS i
+		LEFT JOIN {sync_state} AS s ON s.app_id = ? AND s.kind = i.kind AND s.principal_id = i.principal_id
+		WHERE i.plan_id = ? ORDER BY i.seq`, app, id)
 	items, err = collect(rows, err, func(r *sql.Rows, i *store.Planned) error {
 		var marked int64
 		err := r.Scan(&i.Seq, &i.Kind, &i.ID, &i.Operation, &i.Outcome, &i.Generation, &i.Digest, &marked, &i.Now, &i.Status)

@@ -31,6 +31,10 @@ type Options struct {
 	// Prefix is the prefix of the names of all tables, indexes and sequences: lower-case letters, digits and underscores, at most 20. Default:
 	// "scimwright_", or empty if Schema is set.
 	Prefix string
+	// Partitions is the number of hash partitions, by app, of each of the large tables of a new PostgreSQL database: at most 128, such as 32.
+	// Open uses the partitions of an existing database, and returns an error if their number is not Partitions, unless that is 0. Default:
+	// tables without partitions.
+	Partitions int
 	// Updater runs the transactions of the store. Default: the database that is passed to Open.
 	Updater Updater
 }
@@ -71,9 +75,17 @@ func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch {
+	case o.Partitions != 0 && wrapped.Dialect() != sqldb.Postgres:
+		return nil, errors.New("Options.Partitions is for PostgreSQL: unset it")
+	case o.Partitions < 0 || o.Partitions > maxPartitions:
+		return nil, fmt.Errorf("Options.Partitions is %d: use a number from 1 to %d, or 0 for tables without partitions", o.Partitions,
+			maxPartitions)
+	}
 	wrapped.LimitIdle(idleLimit)
 	s := &Store{db: wrapped, updater: o.Updater}
-	if err := s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names()) }); err != nil {
+	err = s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names(), o.Partitions) })
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -20,6 +20,10 @@ const taskWhere = `status IN ('retrying', 'failed', 'held', 'pending')`
 const waitingWhere = `status = 'dirty' AND next_at IS NOT NULL
 	AND EXISTS (SELECT 1 FROM {app_lane} l WHERE l.app_id = {sync_state}.app_id AND l.hold <> '' AND l.hold_until > ?)`
 
+// waitingOf is waitingWhere for the principals of one app. Parameters: the app and the time.
+const waitingOf = `status = 'dirty' AND next_at IS NOT NULL
+	AND EXISTS (SELECT 1 FROM {app_lane} l WHERE l.app_id = ? AND l.hold <> '' AND l.hold_until > ?)`
+
 // retriedAtOnce is the number of principals that one transaction marks, so that other transactions can run in between.
 const retriedAtOnce = 500
 
@@ -169,8 +173,8 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		}
 		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE {sync_state} SET
 			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
-			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+taskWhere+` OR `+waitingWhere+`)
-			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id, ms(now))
+			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+taskWhere+` OR `+waitingOf+`)
+			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id, app, ms(now))
 		if errors.Is(err, sql.ErrNoRows) {
 			if err := requireKnown(ctx, tx, principal{kind, app, id}); err != nil {
 				return err

@@ -1,14 +1,18 @@
 package docstore_test
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/docstore/storetest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
@@ -28,5 +32,25 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) *sqldb.DB { return sqldbtest.Postgres(t) })
+	})
+}
+
+// TestStore_Pooled runs the suite through PgBouncer in transaction mode.
+func TestStore_Pooled(t *testing.T) {
+	base, err := sqlopen.Open(t.Context(), sqldbtest.PooledURL(t), sqlopen.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, base.Close()) })
+	schemas := 0
+	storetest.Run(t, func(t *testing.T) *sqldb.DB {
+		if strings.HasSuffix(t.Name(), "/positions") {
+			alltest.Only(t, "changes 100,000 documents")
+		}
+		schemas++
+		schema := fmt.Sprint("docs", schemas)
+		_, err := base.Writer().ExecContext(t.Context(), "CREATE SCHEMA "+schema)
+		require.NoError(t, err)
+		db, err := sqldb.Embed(t.Context(), base.Writer(), "postgres", schema, "")
+		require.NoError(t, err)
+		return db
 	})
 }

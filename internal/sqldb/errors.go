@@ -52,16 +52,17 @@ const (
 	sqliteIndexPrefix  = "index '"
 )
 
-// classify converts a driver's unique violation to a *UniqueError and returns every other error unchanged.
+// classify converts a driver's unique violation to a *UniqueError, wraps the errors of ErrSessions, and returns every other error
+// unchanged.
 func classify(err error) error {
-	if err == nil || errors.Is(err, ErrUnique) {
+	if err == nil || errors.Is(err, ErrUnique) || errors.Is(err, ErrSessions) {
 		return err
 	}
 	if state, cause := sqlState(err); state != "" {
 		if state == stateUniqueViolation {
 			return &UniqueError{Constraint: constraintName(cause), err: err}
 		}
-		return err
+		return sessions(err)
 	}
 	if _, columns, ok := strings.Cut(err.Error(), sqliteUniquePrefix); ok {
 		if name, ok := strings.CutPrefix(columns, sqliteIndexPrefix); ok {

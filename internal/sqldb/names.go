@@ -139,12 +139,12 @@ var probes = map[Dialect]string{
 // ErrDialect means that the dialect of a database differs from the one that the caller gave.
 var ErrDialect = errors.New("wrong dialect")
 
-// Check returns an error if db cannot be reached or has another dialect.
+// Check returns an error if db cannot be reached, has another dialect, or needs sessions that a pooler does not provide (ErrSessions).
 func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	version := ""
 	err := db.QueryRowContext(ctx, probes[d]).Scan(&version)
 	if err == nil {
-		return nil
+		return checkSessions(ctx, db, d)
 	}
 	for other, probe := range probes {
 		if other != d && db.QueryRowContext(ctx, probe).Scan(&version) == nil {

@@ -44,6 +44,18 @@ func TestStore_SatisfiesContract(t *testing.T) {
 	})
 }
 
+// TestStore_Pooled runs the tests of storetest through PgBouncer in transaction mode.
+func TestStore_Pooled(t *testing.T) {
+	db := sqldbtest.PooledPlace(t).Open(t)
+	schemas := 0
+	storetest.Run(t, func(t *testing.T) scimserver.Store {
+		schemas++
+		store, err := sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.Postgres, Schema: fmt.Sprint("scim", schemas)})
+		require.NoError(t, err)
+		return store
+	})
+}
+
 // TestSelect_UsesIndexes checks which filters need no scan.
 func TestSelect_UsesIndexes(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {

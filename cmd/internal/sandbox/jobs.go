@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/engine/jobs/riverjobs"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
@@ -23,7 +24,14 @@ func (s *Sandbox) scheduler(ctx context.Context, db *sqldb.DB, store *sqlstore.S
 		kept, err := store.Jobs()
 		return jobs.New(jobs.Options{Store: kept, Logger: s.options.Logger}), err
 	}
-	pool, err := pgxpool.New(ctx, s.options.DB)
+	config, err := pgxpool.ParseConfig(s.options.DB)
+	if err == nil {
+		err = sqlopen.AdjustMode(ctx, s.options.DB, config.ConnConfig)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connections for jobs: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connections for jobs: %w", err)
 	}

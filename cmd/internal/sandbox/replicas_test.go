@@ -13,17 +13,43 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// replicasPrefix is the prefix of the names of tests whose sandboxes are two replicas on one PostgreSQL database.
-const replicasPrefix = "TestReplicas_Alternately/"
+// Prefixes of the names of tests whose sandboxes are two replicas on one PostgreSQL database.
+const (
+	replicasPrefix = "TestReplicas_Alternately/"
+	pooledPrefix   = "TestReplicas_Pooled/" // the database is behind PgBouncer in transaction mode
+)
 
 // TestReplicas_Alternately runs the walks and other tests of this package with two replicas behind a balancer: request i goes to
 // replica i mod 2.
 func TestReplicas_Alternately(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]func(*testing.T){
+	for name, test := range replicaTests() {
+		t.Run(name, test)
+	}
+}
+
+// TestReplicas_Pooled runs the same tests through PgBouncer in transaction mode: a few of them, or all in a run of all tests.
+func TestReplicas_Pooled(t *testing.T) {
+	t.Parallel()
+	for name, test := range replicaTests() {
+		switch name {
+		case "TestWalkGroupPush", "TestWalkImport", "TestImport_ScheduledByClock":
+		default:
+			if !alltest.All() {
+				continue
+			}
+		}
+		t.Run(name, test)
+	}
+}
+
+// replicaTests returns the tests, whose sandboxes are replicas if the names have one of the prefixes.
+func replicaTests() map[string]func(*testing.T) {
+	return map[string]func(*testing.T){
 		"TestWalkNoOptions": TestWalkNoOptions, "TestWalkCreateUsers": TestWalkCreateUsers, "TestWalkUpdateAttributes": TestWalkUpdateAttributes,
 		"TestWalkDeactivateUsers": TestWalkDeactivateUsers, "TestWalkDeactivateByGroupAndApp": TestWalkDeactivateByGroupAndApp,
 		"TestWalkSyncPassword": TestWalkSyncPassword, "TestWalkGroupPush": TestWalkGroupPush, "TestWalkImport": TestWalkImport,
@@ -62,13 +88,13 @@ func TestReplicas_Alternately(t *testing.T) {
 		"TestRequests_Create":              TestRequests_Create, "TestRequests_UpdateAndDeactivate": TestRequests_UpdateAndDeactivate,
 		"TestRequests_ReactivationAndPassword": TestRequests_ReactivationAndPassword, "TestRequests_FailuresShown": TestRequests_FailuresShown,
 		"TestRequests_GroupPush": TestRequests_GroupPush, "TestRequests_ImportPages": TestRequests_ImportPages,
-	} {
-		t.Run(name, test)
 	}
 }
 
 // original returns the name of a test as it is without replicas.
-func original(t testing.TB) string { return strings.TrimPrefix(t.Name(), replicasPrefix) }
+func original(t testing.TB) string {
+	return strings.TrimPrefix(strings.TrimPrefix(t.Name(), replicasPrefix), pooledPrefix)
+}
 
 // replicated reports whether the sandbox of a test is two replicas.
 func replicated(t testing.TB) bool { return original(t) != t.Name() }
@@ -115,7 +141,11 @@ type replicaPair struct {
 func startReplicas(t testing.TB, o sandbox.Options) *replicaPair {
 	t.Helper()
 	lb := newBalancer(t)
-	o.DB, o.SecretKeyFile = sqldbtest.PostgresURL(t), filepath.Join(t.TempDir(), "secret.key")
+	open := sqldbtest.PostgresURL
+	if strings.HasPrefix(t.Name(), pooledPrefix) {
+		open = sqldbtest.PooledURL
+	}
+	o.DB, o.SecretKeyFile = open(t), filepath.Join(t.TempDir(), "secret.key")
 	if o.BaseURL == "" {
 		o.BaseURL = lb.URL
 	}

@@ -95,9 +95,15 @@ func (polls) SupportsListenNotify() bool { return false }
 
 // Open returns a scheduler on a pool of connections. It creates or upgrades River's tables; processes that open at the same time wait for
 // each other. The caller closes the pool after Stop.
+//
+// River polls and needs no LISTEN, so that the connections may belong to PgBouncer in transaction mode. The connection string then needs
+// the parameter default_query_exec_mode=cache_describe.
 func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Scheduler, error) {
 	if err := o.fill(pool); err != nil {
 		return nil, err
+	}
+	if err := checkSessions(ctx, pool); err != nil {
+		return nil, fmt.Errorf("riverjobs: %w", err)
 	}
 	if err := migrate(ctx, pool, o); err != nil {
 		return nil, fmt.Errorf("riverjobs: the tables in the schema %s: %w", o.Schema, err)

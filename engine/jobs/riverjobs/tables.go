@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -18,32 +20,82 @@ import (
 	"github.com/scimwright/scimwright/engine/jobs"
 )
 
-// migrate creates the schema, if it does not exist, and River's tables. A lock of the database keeps other processes out.
-func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) (err error) {
+// lockRetry is the mean interval between two attempts to lock River's tables.
+const lockRetry = 100 * time.Millisecond
+
+// migrate creates the schema, if it does not exist, and River's tables. A lock of the database keeps other processes out. A process waits
+// for the lock without a connection: through PgBouncer, the waiting processes could otherwise use all connections, and the one that has the
+// lock needs another one.
+func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
+	for {
+		done, err := tryMigrate(ctx, pool, o)
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(lockRetry/2 + rand.N(lockRetry)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// tryMigrate returns false if another process has the lock.
+func tryMigrate(ctx context.Context, pool *pgxpool.Pool, o Options) (done bool, err error) {
 	lock, err := pool.Begin(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, ended(lock.Rollback(context.WithoutCancel(ctx)))) }()
-	if _, err := lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "scimwright river "+o.Schema); err != nil {
-		return err
+	err = lock.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))`, "scimwright river "+o.Schema).Scan(&done)
+	if err != nil || !done {
+		return false, err
 	}
 	var exists bool
-	err = pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, o.Schema).Scan(&exists)
+	err = lock.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, o.Schema).Scan(&exists)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if !exists { // CREATE SCHEMA IF NOT EXISTS requires the privilege to create a schema even if it exists
 		if _, err := pool.Exec(ctx, `CREATE SCHEMA `+o.Schema); err != nil {
-			return err
+			return true, err
 		}
 	}
 	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: o.Schema, Logger: quiet(o.Logger)})
 	if err != nil {
-		return err
+		return true, err
 	}
 	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	return err
+	return true, err
+}
+
+// errSessions is returned if the driver prepares named statements, and a pooler runs each transaction in another session.
+var errSessions = errors.New("the driver prepares statements, and the connections belong to a pooler in transaction mode: " +
+	"add default_query_exec_mode=cache_describe to the connection string")
+
+// checkSessions returns errSessions if a statement that was prepared on one connection affects another one, or is lost.
+func checkSessions(ctx context.Context, pool *pgxpool.Pool) error {
+	var conns [2]*pgxpool.Conn
+	for i := range conns {
+		conn, err := pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		conns[i] = conn
+	}
+	for _, conn := range []*pgxpool.Conn{conns[0], conns[1], conns[0]} {
+		var n int64
+		err := conn.QueryRow(ctx, `SELECT $1::bigint`, int64(1)).Scan(&n)
+		failed, ok := errors.AsType[*pgconn.PgError](err)
+		if ok && (failed.Code == "26000" || failed.Code == "42P05") { // invalid or duplicate name of a prepared statement
+			return fmt.Errorf("%w: %w", errSessions, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ended ignores the error of a transaction that has ended already.

@@ -1,32 +1,22 @@
 package sqldbtest
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // private is the cluster of this test binary. All tests of the process share it, because starting a cluster takes longer than most tests.
 // The process has no other shared state.
 var private cluster
-
-const (
-	startTimeout = 60 * time.Second
-	stopTimeout  = 20 * time.Second
-)
 
 // cluster is a PostgreSQL server in a temporary directory. It listens only on a Unix socket in that directory.
 type cluster struct {
@@ -34,9 +24,9 @@ type cluster struct {
 	tried  bool
 	err    error
 	dir    string
-	server *exec.Cmd
-	exited chan struct{} // closed when the server has exited
-	log    *os.File
+	owner  *syscall.Credential // of the server
+	server *daemon
+	pooler pooler
 }
 
 // url starts the cluster on first use and returns the URL of its database.
@@ -55,10 +45,7 @@ func (c *cluster) url() (string, error) {
 	return c.databaseURL(), nil
 }
 
-func (c *cluster) databaseURL() string {
-	params := url.Values{"host": {c.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
-	return "postgres:///postgres?" + params.Encode()
-}
+func (c *cluster) databaseURL() string { return serverURL(c.dir) }
 
 // stop stops the server, if it was started, and removes its directory.
 func (c *cluster) stop() error {
@@ -76,8 +63,7 @@ func (c *cluster) start() error {
 	if err != nil {
 		return err
 	}
-	owner, err := serverCredential()
-	if err != nil {
+	if c.owner, err = serverCredential(); err != nil {
 		return err
 	}
 	// The path of a Unix socket must be short, so the directory is not the test's temporary directory.
@@ -85,8 +71,8 @@ func (c *cluster) start() error {
 	if c.dir, err = os.MkdirTemp("", fmt.Sprintf("sqldbtest-%d-", os.Getpid())); err != nil {
 		return err
 	}
-	if owner != nil {
-		if err := os.Chown(c.dir, int(owner.Uid), int(owner.Gid)); err != nil {
+	if c.owner != nil {
+		if err := os.Chown(c.dir, int(c.owner.Uid), int(c.owner.Gid)); err != nil {
 			return err
 		}
 	}
@@ -95,24 +81,17 @@ func (c *cluster) start() error {
 	cmd := exec.Command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
 		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	cmd.Dir = c.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	if c.log, err = os.Create(filepath.Join(c.dir, "log")); err != nil {
-		return err
-	}
-	c.server = exec.Command(postgres, "-D", data, "-k", c.dir,
+	c.server, err = startDaemon(c.dir, "log", c.owner, postgres, "-D", data, "-k", c.dir,
 		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "max_wal_size=2GB",
 		"-c", "synchronous_commit=off", "-c", "autovacuum=off")
-	c.server.Dir = c.dir
-	c.server.Stdout, c.server.Stderr = c.log, c.log
-	// The kernel sends the signal (immediate shutdown) when this process exits for any reason.
-	c.server.SysProcAttr = &syscall.SysProcAttr{Credential: owner, Pdeathsig: syscall.SIGQUIT}
-	if err := c.spawn(); err != nil {
+	if err != nil {
 		return err
 	}
-	return c.await()
+	return c.server.await(c.databaseURL())
 }
 
 // sweep removes the directories of test processes that were killed. The servers of these processes no longer run: Linux stops a server when
@@ -127,76 +106,9 @@ func sweep() {
 	}
 }
 
-// spawn starts the server from a goroutine that stays locked to its thread until the server has exited: Pdeathsig is sent when the thread
-// that started the server ends.
-func (c *cluster) spawn() error {
-	started := make(chan error)
-	exited := make(chan struct{})
-	server := c.server
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := server.Start()
-		started <- err
-		if err == nil {
-			_ = server.Wait() // ignore the error: the log of the server contains the cause
-		}
-		close(exited)
-	}()
-	c.exited = exited
-	return <-started
-}
-
-// await returns when the server accepts connections.
-func (c *cluster) await() error {
-	db, err := sql.Open("pgx", c.databaseURL())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := db.PingContext(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-c.exited:
-			return fmt.Errorf("postgres exited: %s", c.tail())
-		case <-ctx.Done():
-			return fmt.Errorf("postgres did not start: %w: %s", err, c.tail())
-		}
-	}
-}
-
-func (c *cluster) tail() string {
-	text, err := os.ReadFile(c.log.Name())
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[max(0, len(text)-2000):])
-}
-
 func (c *cluster) halt() error {
-	var errs []error
-	if c.server != nil && c.server.Process != nil {
-		_ = c.server.Process.Signal(syscall.SIGQUIT) // ignore the error: the server may have exited already
-		select {
-		case <-c.exited:
-		case <-time.After(stopTimeout):
-			errs = append(errs, errors.New("postgres did not stop"), c.server.Process.Kill())
-			<-c.exited
-		}
-		c.server = nil
-	}
-	if c.log != nil {
-		errs = append(errs, c.log.Close())
-		c.log = nil
-	}
+	errs := []error{c.pooler.halt(), c.server.halt(syscall.SIGQUIT)}
+	c.server = nil
 	if c.dir != "" {
 		errs = append(errs, os.RemoveAll(c.dir))
 		c.dir = ""

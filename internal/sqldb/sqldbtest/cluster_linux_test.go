@@ -53,7 +53,7 @@ func TestClusterChild(t *testing.T) {
 	}
 	_, err := private.url()
 	require.NoError(t, err)
-	fmt.Println(private.server.Process.Pid, private.dir)
+	fmt.Println(private.server.cmd.Process.Pid, private.dir)
 	select {}
 }
 

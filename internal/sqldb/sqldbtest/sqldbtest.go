@@ -120,7 +120,7 @@ func PostgresURL(t testing.TB, options ...Option) string {
 		require.NoError(t, err, "the private cluster of PostgreSQL")
 		server = started
 	}
-	schema := "test_" + strings.ToLower(rand.Text())
+	schema := newName()
 	admin(t, server, "CREATE SCHEMA "+schema)
 	t.Cleanup(func() {
 		admin(t, server, "DROP SCHEMA "+schema+" CASCADE")
@@ -134,6 +134,15 @@ func PostgresURL(t testing.TB, options ...Option) string {
 	params.Set("synchronous_commit", map[bool]string{true: "on", false: "off"}[durable(options)])
 	u.RawQuery = params.Encode()
 	return u.String()
+}
+
+// newName returns the name of a new schema or database.
+func newName() string { return "test_" + strings.ToLower(rand.Text()) }
+
+// PooledPlace returns a new database behind PgBouncer in transaction mode, which is dropped at the end of the test.
+func PooledPlace(t testing.TB) Place {
+	t.Helper()
+	return Place{Dialect: sqldb.Postgres, Driver: "pgx", DSN: PooledURL(t) + "&default_query_exec_mode=cache_describe"}
 }
 
 func durable(options []Option) bool { return len(options) > 0 && options[0] == Durable }

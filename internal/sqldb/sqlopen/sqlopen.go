@@ -15,8 +15,7 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
-	_ "github.com/mattn/go-sqlite3"    // driver "sqlite3"
+	_ "github.com/mattn/go-sqlite3" // driver "sqlite3"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -57,7 +56,8 @@ const (
 //   - "sqlite:PATH" is a file. A new file is created with mode 0600. WAL, synchronous=FULL and foreign keys are enabled; one
 //     connection writes, the other connections can only read. An in-memory database is not supported: its connections would
 //     not see each other's data.
-//   - "postgres://user:password@host:port/database?..." (or "postgresql://") is a PostgreSQL server, 15 or later.
+//   - "postgres://user:password@host:port/database?..." (or "postgresql://") is a PostgreSQL server, 15 or later, or a pooler in front of
+//     it, see AdjustMode.
 //
 // Errors never contain the password of the URL.
 func Open(ctx context.Context, databaseURL string, o Options) (*sqldb.DB, error) {
@@ -137,23 +137,6 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 func sqliteDSN(path string, params url.Values) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: params.Encode()}
 	return u.String()
-}
-
-func openPostgres(ctx context.Context, databaseURL string, o Options) (*sqldb.DB, error) {
-	pool, err := sql.Open("pgx", databaseURL)
-	if err != nil {
-		return nil, fmt.Errorf("sqlopen: postgres: %w", err)
-	}
-	conns := cmp.Or(o.MaxConns, defaultPostgresConns)
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns)
-	if o.NoSync {
-		return nil, errors.Join(errors.New(`sqlopen: postgres: NoSync is for SQLite; add "synchronous_commit=off" to the URL`), pool.Close())
-	}
-	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlopen: postgres: %w", err), pool.Close())
-	}
-	return newDB(sqldb.Options{Dialect: sqldb.Postgres, Writer: pool, Logger: o.Logger})
 }
 
 func newDB(o sqldb.Options) (*sqldb.DB, error) {
