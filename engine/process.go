@@ -12,8 +12,9 @@ type Process struct {
 	// Until is the time at which the process is dead, unless a heartbeat arrives before. It is zero on a database that one process owns.
 	Until time.Time
 
-	Lanes    int // leased lanes
-	InFlight int // principals that were being processed at the last heartbeat
+	Lanes    int     // leased lanes
+	Running  float64 // mean number of running lanes in the time between the last two heartbeats
+	InFlight int     // principals that were being processed at the last heartbeat
 	// Takeovers is the number of lanes that this process has taken from dead processes. Rechecks is the number of principals that it has
 	// requeued, because they were in flight when their process died.
 	Takeovers, Rechecks int64

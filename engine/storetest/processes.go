@@ -51,14 +51,14 @@ func testProcess(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Equal(t, "one", lane.Owner)
 	require.Equal(t, p.Until, lane.Until)
-	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 1, InFlight: 7})
+	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 2.375, InFlight: 7})
 	require.NoError(t, err)
 	require.Equal(t, 1, f.Alive)
 	require.Zero(t, f.Others)
 	require.Negative(t, f.Next)
 	got, ok := s.find(p.ID)
 	require.True(t, ok)
-	require.Equal(t, []any{"one", 1, 7}, []any{got.Name, got.Lanes, got.InFlight})
+	require.Equal(t, []any{"one", 1, 2.375, 7}, []any{got.Name, got.Lanes, got.Running, got.InFlight})
 	require.Equal(t, p.Started, got.Started)
 	require.False(t, got.Seen.Before(p.Seen))
 	s.release(l, engine.Hold{}, time.Time{})
@@ -92,18 +92,21 @@ func testOneOwner(t *testing.T, s *suite) {
 
 func testFleet(t *testing.T, s *suite) {
 	s.shared()
-	one, two := s.process(), s.join(store.Joining{Name: "two"}).ID
-	_, err := s.store.Beat(t.Context(), two, store.Load{Lanes: 5})
-	require.NoError(t, err)
+	one, two, three := s.process(), s.join(store.Joining{Name: "two"}).ID, s.join(store.Joining{Name: "three"}).ID
+	for id, lanes := range map[string]float64{two: 5.5, three: 1.25} {
+		_, err := s.store.Beat(t.Context(), id, store.Load{Lanes: lanes})
+		require.NoError(t, err)
+	}
 	f, err := s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{2, 5}, []int{f.Alive, f.Others})
+	require.Equal(t, []any{3, 6.75, 1.25}, []any{f.Alive, f.Others, f.Least})
 	require.Greater(t, f.Next, leaseTime-time.Minute)
 	require.LessOrEqual(t, f.Next, leaseTime)
 	s.leave(two)
+	s.leave(three)
 	f, err = s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 0}, []int{f.Alive, f.Others})
+	require.Equal(t, []any{1, 0.0, 0.0}, []any{f.Alive, f.Others, f.Least})
 	require.Negative(t, f.Next)
 	require.Positive(t, f.Dead)
 }

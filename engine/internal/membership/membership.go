@@ -21,7 +21,7 @@ type Options struct {
 	Recheck time.Duration // time limit of a request: principals in flight are rechecked this time after a takeover
 	Now     func() time.Time
 	Clocks  Clocks
-	Load    func() store.Load
+	Load    func() (lanes lane.Load, inFlight int)
 	Wake    func() // wakes the dispatchers: the process has joined, or has taken lanes over
 	Logger  *slog.Logger
 }
@@ -57,13 +57,13 @@ func (m *Member) Process() lane.Process {
 	return nil
 }
 
-// Above implements lane.Fleet.
-func (m *Member) Above(running int) bool { return m.share.above(running) }
+// Room implements lane.Fleet.
+func (m *Member) Room(l lane.Load) int { return m.share.room(m.reading(l)) }
 
 // Surplus implements lane.Fleet.
-func (m *Member) Surplus(running int) int {
-	return m.share.surplus(running, m.o.Clocks.Monotonic(), 2*m.o.Lease/beats)
-}
+func (m *Member) Surplus(l lane.Load) int { return m.share.surplus(m.reading(l), 2*m.o.Lease/beats) }
+
+func (m *Member) reading(l lane.Load) reading { return reading{m.o.Clocks.Monotonic(), l} }
 
 // Join joins once. The first join of an engine takes over the lanes of an earlier engine of the same name, which was killed.
 func (m *Member) Join(ctx context.Context) error {
@@ -174,15 +174,16 @@ func (m *Member) beat(ctx context.Context, i *incarnation) {
 
 // send sends a heartbeat.
 func (m *Member) send(ctx context.Context, i *incarnation) (store.Fleet, error) {
-	load := m.o.Load()
+	lanes, inFlight := m.o.Load()
+	now := m.reading(lanes)
 	call, stop := context.WithTimeout(i.ctx, m.o.Lease/2)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
 	sent := m.o.Clocks.now()
-	f, err := m.o.Store.Beat(call, i.id, load)
+	f, err := m.o.Store.Beat(call, i.id, store.Load{Lanes: m.share.sent(now), InFlight: inFlight})
 	if err == nil {
 		i.extend(sent, m.o.Lease)
-		m.share.update(f, load.Lanes)
+		m.share.update(f, now)
 	}
 	return f, err
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/membership"
 	"github.com/scimwright/scimwright/engine/store"
 )
@@ -101,8 +102,12 @@ func (d *database) Beat(ctx context.Context, id string, load store.Load) (f stor
 			case other == id:
 				f.Alive++
 			default:
+				lanes := d.loads[other].Lanes
+				if f.Next < 0 || lanes < f.Least { // the first one, or fewer
+					f.Least = lanes
+				}
 				f.Alive++
-				f.Others += d.loads[other].Lanes
+				f.Others += lanes
 				if f.Next < 0 || left < f.Next {
 					f.Next = left
 				}
@@ -163,7 +168,7 @@ func (c *clocks) set(monotonic, wall time.Duration) {
 func options(d *database) membership.Options {
 	return membership.Options{
 		Store: d, Name: "me", Lease: lease, Recheck: recheck, Now: time.Now, Clocks: membership.System(),
-		Load: func() store.Load { return store.Load{} }, Wake: func() {}, Logger: slog.New(slog.DiscardHandler),
+		Load: func() (lane.Load, int) { return lane.Load{}, 0 }, Wake: func() {}, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -361,35 +366,89 @@ func TestMember_JoinsAfterOutage(t *testing.T) {
 	})
 }
 
+// constant returns the load of a process that always runs n lanes.
+func constant(begun time.Time, n int) lane.Load {
+	return lane.Load{Running: n, Total: time.Duration(n) * time.Since(begun)}
+}
+
 // TestMember_Share checks the number of lanes that a process runs before it leaves lanes to others and hands lanes over.
 func TestMember_Share(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDatabase()
+		d, begun := newDatabase(), time.Now()
 		o := options(d)
-		var own atomic.Int64
-		own.Store(60)
-		o.Load = func() store.Load { return store.Load{Lanes: int(own.Load())} }
+		o.Load = func() (lane.Load, int) { return constant(begun, 200), 0 }
 		m, stop := run(t, o)
-		require.False(t, m.Above(1000), "the only process runs all lanes")
-		require.Zero(t, m.Surplus(1000))
+		load := func(n int) lane.Load { return lane.Load{Running: n, Total: constant(begun, 200).Total} }
+		require.Equal(t, math.MaxInt, m.Room(load(1000)), "the only process runs all lanes")
+		require.Zero(t, m.Surplus(load(1000)))
+		pass(lease)
 		d.set(func() {
 			for i := range 3 { // three processes that have just joined
 				d.processes[fmt.Sprint("new", i)] = time.Now().AddDate(1, 0, 0)
 			}
 		})
 		pass(lease / 4)
-		require.False(t, m.Above(15), "a quarter of 60")
-		require.True(t, m.Above(16))
-		require.Zero(t, m.Surplus(18), "within the tolerance of a fifth")
-		require.Equal(t, 45, m.Surplus(60))
-		require.Zero(t, m.Surplus(60), "the heartbeats of the others do not have these lanes yet")
-		pass(lease / 2)
-		require.Equal(t, 45, m.Surplus(60))
-
-		own.Store(1)
-		pass(lease / 4)
-		require.False(t, m.Above(2), "few lanes are not distributed")
-		require.True(t, m.Above(3))
+		require.LessOrEqual(t, m.Room(load(20)), 0, "the mean of the last heartbeats is above the share")
+		require.Zero(t, m.Surplus(load(50)), "it happens to run only its share")
+		require.Equal(t, 150, m.Surplus(load(200)))
+		require.Zero(t, m.Surplus(load(200)), "the heartbeats of the others do not have these lanes yet")
+		require.Equal(t, 5, m.Room(load(45)), "it does not claim again what it has handed over")
+		require.LessOrEqual(t, m.Room(load(50)), 0)
+		pass(lease * 6 / 10)
+		require.Equal(t, 150, m.Surplus(load(200)))
 		stop()
 	})
+}
+
+// TestMember_SharesWithLeast checks that a process within the tolerance hands lanes over to a process that has far fewer, and that a few
+// lanes are not distributed.
+func TestMember_SharesWithLeast(t *testing.T) {
+	for _, c := range []struct{ own, other, least, surplus int }{
+		{own: 104, other: 104, least: 96, surplus: 0},
+		{own: 108, other: 108, least: 80, surplus: 9},
+		{own: 120, other: 92, least: 92, surplus: 18},
+		{own: 2, other: 0, least: 0, surplus: 0},
+		{own: 4, other: 0, least: 0, surplus: 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d, begun := newDatabase(), time.Now()
+			o := options(d)
+			o.Load = func() (lane.Load, int) { return constant(begun, c.own), 0 }
+			for id, lanes := range map[string]int{"a": c.other, "b": c.least} {
+				d.processes[id], d.loads[id] = begun.AddDate(1, 0, 0), store.Load{Lanes: float64(lanes)}
+			}
+			m, stop := run(t, o)
+			pass(2 * lease)
+			require.Equal(t, c.surplus, m.Surplus(constant(begun, c.own)), "%+v", c)
+			stop()
+		})
+	}
+}
+
+// TestMember_SharesShortLanes checks that the mean counts, not the number at one time: a process whose lanes run for a tenth of the time
+// claims many, unless its mean is above the share.
+func TestMember_SharesShortLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, begun := newDatabase(), time.Now()
+		o := options(d)
+		own := 10
+		o.Load = func() (lane.Load, int) { return constant(begun, own), 0 }
+		d.processes["other"], d.loads["other"] = begun.AddDate(1, 0, 0), store.Load{Lanes: 10}
+		m, stop := run(t, o)
+		pass(2 * lease)
+		at := func(n int) lane.Load { return lane.Load{Running: n, Total: constant(begun, own).Total} }
+		require.Equal(t, 32, m.Room(at(0)))
+		require.Zero(t, m.Surplus(at(100)), "they end soon")
+		d.set(func() { d.loads["other"] = store.Load{Lanes: 5} })
+		pass(2 * lease)
+		require.Zero(t, m.Room(at(0)))
+		require.InDelta(t, 10, d.mean(m.Process().ID()), 0.01, "what the heartbeat stores")
+		stop()
+	})
+}
+
+func (d *database) mean(id string) float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.loads[id].Lanes
 }
