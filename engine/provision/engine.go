@@ -202,7 +202,7 @@ func (e *Engine) assemble() {
 	})
 	e.member = membership.New(membership.Options{
 		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: membership.System(), Logger: o.Logger,
-		Load: e.load, Wake: func() { e.dispatcher.Wake() },
+		Load: e.load, Taken: e.taken, Wake: func() { e.dispatcher.Wake() },
 	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Fleet: e.member, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,

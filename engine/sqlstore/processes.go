@@ -234,13 +234,23 @@ func (s *Store) Leave(ctx context.Context, id string, w store.When) error {
 
 // Processes implements store.Processes.
 func (s *Store) Processes(ctx context.Context) ([]engine.Process, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT p.id, p.name, p.started_at, p.seen_at, p.valid_until,
+	rows, err := s.db.Reader().Query(ctx, `SELECT p.id, p.name, p.started_at, p.seen_at, p.valid_until, p.lease, `+clock(s.db.Dialect())+`,
 			(SELECT COUNT(*) FROM {app_lane} l WHERE l.process = p.id AND l.process <> ''), p.lanes, p.in_flight, p.takeovers, p.rechecks
 		FROM {process} p ORDER BY p.started_at, p.id`)
 	out, err := collect(rows, err, func(r *sql.Rows, p *engine.Process) error {
-		var started, seen, until, running int64
-		err := r.Scan(&p.ID, &p.Name, &started, &seen, &until, &p.Lanes, &running, &p.InFlight, &p.Takeovers, &p.Rechecks)
-		p.Started, p.Seen, p.Until, p.Running = at(started), at(seen), at(until), float64(running)/thousand
+		var started, seen, until, lease, now, running int64
+		err := r.Scan(&p.ID, &p.Name, &started, &seen, &until, &lease, &now, &p.Lanes, &running, &p.InFlight, &p.Takeovers, &p.Rechecks)
+		p.Started, p.Seen, p.Until, p.Now, p.Running = at(started), at(seen), at(until), at(now), float64(running)/thousand
+		switch {
+		case until == 0 || until > now:
+			p.State = engine.ProcessAlive
+		case until < seen+lease: // ended before it was dead
+			p.State = engine.ProcessLeft
+		case p.Lanes > 0:
+			p.State = engine.ProcessDead
+		default:
+			p.State = engine.ProcessTaken
+		}
 		return err
 	})
 	if err != nil {

@@ -73,5 +73,6 @@ type Takeover struct {
 	Process string // id
 	Name    string
 	Apps    []string // the lanes
+	Epochs  []int64  // of the lanes since the takeover, in the order of Apps
 	Noted   int      // principals that were in flight
 }

@@ -58,7 +58,8 @@ func testProcess(t *testing.T, s *suite) {
 	require.Negative(t, f.Next)
 	got, ok := s.find(p.ID)
 	require.True(t, ok)
-	require.Equal(t, []any{"one", 1, 2.375, 7}, []any{got.Name, got.Lanes, got.Running, got.InFlight})
+	require.Equal(t, []any{"one", engine.ProcessAlive, 1, 2.375, 7}, []any{got.Name, got.State, got.Lanes, got.Running, got.InFlight})
+	require.False(t, got.Now.Before(got.Seen))
 	require.Equal(t, p.Started, got.Started)
 	require.False(t, got.Seen.Before(p.Seen))
 	s.release(l, engine.Hold{}, time.Time{})
@@ -103,6 +104,9 @@ func testFleet(t *testing.T, s *suite) {
 	require.Greater(t, f.Next, leaseTime-time.Minute)
 	require.LessOrEqual(t, f.Next, leaseTime)
 	s.leave(two)
+	if p, ok := s.find(two); ok { // kept for a while
+		require.Equal(t, engine.ProcessLeft, p.State)
+	}
 	s.leave(three)
 	f, err = s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
@@ -123,6 +127,15 @@ func testDeath(t *testing.T, s *suite) {
 	old, ok := s.tryClaim(dying.ID)
 	require.True(t, ok)
 	require.NoError(t, s.store.Start(t.Context(), old, nil, []engine.Principal{{Kind: engine.User, ID: "a"}}))
+	for limit := begun.Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // poll interval
+		p, ok := s.find(dying.ID)
+		require.True(t, ok)
+		if p.State == engine.ProcessDead {
+			break
+		}
+		require.Equal(t, engine.ProcessAlive, p.State)
+		require.True(t, time.Now().Before(limit), "it does not die")
+	}
 	var taken []store.Takeover
 	for limit := begun.Add(time.Minute); len(taken) == 0; time.Sleep(10 * time.Millisecond) { // poll interval
 		require.True(t, time.Now().Before(limit), "no takeover")
@@ -131,7 +144,7 @@ func testDeath(t *testing.T, s *suite) {
 		require.NoError(t, err)
 	}
 	require.GreaterOrEqual(t, time.Since(begun), lease)
-	require.Equal(t, []store.Takeover{{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Noted: 1}}, taken)
+	require.Equal(t, []store.Takeover{{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Epochs: []int64{old.Epoch + 1}, Noted: 1}}, taken)
 	require.True(t, s.claimable())
 	_, err := s.store.Beat(t.Context(), dying.ID, store.Load{})
 	require.ErrorIs(t, err, store.ErrEnded, "a dead process never becomes valid again")
@@ -141,6 +154,7 @@ func testDeath(t *testing.T, s *suite) {
 	got, ok := s.find(dying.ID)
 	require.True(t, ok, "a dead process is kept for a while")
 	require.Zero(t, got.Lanes)
+	require.Equal(t, engine.ProcessTaken, got.State)
 	got, ok = s.find(s.process())
 	require.True(t, ok)
 	require.EqualValues(t, 1, got.Takeovers)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/store"
 )
@@ -22,6 +23,7 @@ type Options struct {
 	Now     func() time.Time
 	Clocks  Clocks
 	Load    func() (lanes lane.Load, inFlight int)
+	Taken   func(context.Context, engine.Takeover)
 	Wake    func() // wakes the dispatchers: the process has joined, or has taken lanes over
 	Logger  *slog.Logger
 }
@@ -70,7 +72,8 @@ func (m *Member) Join(ctx context.Context) error {
 	call, stop := context.WithTimeout(ctx, joinWithin)
 	defer stop()
 	sent := m.o.Clocks.now()
-	p, taken, err := m.o.Store.Join(call, store.Joining{Name: m.o.Name, Lease: m.o.Lease, Replace: !m.joined, When: m.when()})
+	w := m.when()
+	p, taken, err := m.o.Store.Join(call, store.Joining{Name: m.o.Name, Lease: m.o.Lease, Replace: !m.joined, When: w})
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (m *Member) Join(ctx context.Context) error {
 	i.ctx, i.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	i.extend(sent, m.o.Lease)
 	m.current.Store(i)
-	m.report(ctx, taken)
+	m.report(ctx, taken, w)
 	m.o.Wake()
 	return nil
 }
@@ -197,14 +200,15 @@ func (m *Member) reap(ctx context.Context, i *incarnation) {
 		defer m.busy.Store(false)
 		call, stop := context.WithTimeout(i.ctx, m.o.Lease)
 		defer stop()
-		taken, err := m.o.Store.Reap(call, i.id, m.when())
+		w := m.when()
+		taken, err := m.o.Store.Reap(call, i.id, w)
 		if err != nil {
 			if i.Valid() {
 				m.o.Logger.WarnContext(ctx, "the lanes of dead processes were not taken over", "error", err)
 			}
 			return
 		}
-		m.report(ctx, taken)
+		m.report(ctx, taken, w)
 		if len(taken) > 0 {
 			m.o.Wake()
 		}
@@ -214,10 +218,15 @@ func (m *Member) reap(ctx context.Context, i *incarnation) {
 // loggedApps is the maximum number of apps that the message of a takeover names.
 const loggedApps = 10
 
-func (m *Member) report(ctx context.Context, taken []store.Takeover) {
+// report reports what was taken over. w has the times that were stored.
+func (m *Member) report(ctx context.Context, taken []store.Takeover, w store.When) {
 	for _, t := range taken {
+		shown := min(len(t.Apps), loggedApps)
 		m.o.Logger.WarnContext(ctx, "lanes of a dead process taken over", "process", t.Process, "name", t.Name, "lanes", len(t.Apps),
-			"apps", t.Apps[:min(len(t.Apps), loggedApps)], "inFlight", t.Noted)
+			"apps", t.Apps[:shown], "epochs", t.Epochs[:min(len(t.Epochs), shown)], "rechecks", t.Noted, "recheckAt", w.Recheck.UTC())
+		m.o.Taken(ctx, engine.Takeover{
+			Process: t.Process, Name: t.Name, Apps: t.Apps, Epochs: t.Epochs, InFlight: t.Noted, Recheck: w.Recheck,
+		})
 	}
 }
 

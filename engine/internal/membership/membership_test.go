@@ -1,6 +1,7 @@
 package membership_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,11 @@ func (d *database) Reap(ctx context.Context, _ string, w store.When) (taken []st
 		d.reaps = append(d.reaps, time.Now())
 		for id, until := range d.processes {
 			if !until.After(time.Now()) && d.lanes[id] > 0 {
-				taken = append(taken, store.Takeover{Process: id, Apps: make([]string, d.lanes[id])})
+				t := store.Takeover{Process: id, Name: "name of " + id, Noted: 2}
+				for n := range d.lanes[id] {
+					t.Apps, t.Epochs = append(t.Apps, fmt.Sprint("app-", n)), append(t.Epochs, int64(n+5))
+				}
+				taken = append(taken, t)
 				delete(d.lanes, id)
 				d.taken, d.when = append(d.taken, time.Now()), w
 			}
@@ -168,7 +173,7 @@ func (c *clocks) set(monotonic, wall time.Duration) {
 func options(d *database) membership.Options {
 	return membership.Options{
 		Store: d, Name: "me", Lease: lease, Recheck: recheck, Now: time.Now, Clocks: membership.System(),
-		Load: func() (lane.Load, int) { return lane.Load{}, 0 }, Wake: func() {}, Logger: slog.New(slog.DiscardHandler),
+		Load: func() (lane.Load, int) { return lane.Load{}, 0 }, Taken: func(context.Context, engine.Takeover) {}, Wake: func() {}, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -311,6 +316,33 @@ func TestMember_TakesOverAtEnd(t *testing.T) {
 			stop()
 		})
 	}
+}
+
+// TestMember_ReportsTakeover checks the message and the call for a takeover: whose lanes, how many, which ones, and the planned rechecks.
+func TestMember_ReportsTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		var log bytes.Buffer
+		var told []engine.Takeover
+		o := options(d)
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		o.Taken = func(_ context.Context, t engine.Takeover) { told = append(told, t) }
+		_, stop := run(t, o)
+		d.set(func() { d.processes["other"], d.lanes["other"] = time.Now(), 12 })
+		pass(lease)
+		stop()
+		require.Len(t, told, 1)
+		require.Equal(t, []any{"other", "name of other", 12, 12, 2, d.when.Recheck}, []any{told[0].Process, told[0].Name, len(told[0].Apps),
+			len(told[0].Epochs), told[0].InFlight, told[0].Recheck})
+		require.Equal(t, `level=WARN msg="lanes of a dead process taken over" process=other name="name of other" lanes=12 `+
+			`apps="[app-0 app-1 app-2 app-3 app-4 app-5 app-6 app-7 app-8 app-9]" epochs="[5 6 7 8 9 10 11 12 13 14]" rechecks=2 recheckAt=`+
+			d.when.Recheck.UTC().Format("2006-01-02T15:04:05.000Z")+"\n", log.String(), "one line, with the first ten lanes")
+	})
 }
 
 // TestMember_TakesOverAfterOutage checks that a process that died during an outage is taken over after the first heartbeat.
