@@ -194,7 +194,7 @@ func (x *transcript) fleet() {
 	x.t.Helper()
 	x.masked(map[string]string{
 		`(?m)^\S+( +sandbox +alive +)\S+( +- +)\d+( +)[\d.]+( +)\S+( +)\d+( +)`: "<id>${1}<age>${2}0${3}0.0${4}-${5}0${6}",
-		`\d+ lanes?, \d+ principals?`:                                         "0 lanes, 0 principals",
+		`\d+ lanes?, \d+ principals?`:                                           "0 lanes, 0 principals",
 	}, "fleet")
 	x.masked(map[string]string{`(?m) (waiting|running) .*`: " <state>"}, "jobs")
 	x.run(0, "jobs", "--kind", "unknown")

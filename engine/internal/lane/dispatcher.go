@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
@@ -322,7 +322,7 @@ func (d *Dispatcher) handOver(n int) {
 // pause returns the delay until the next sweep: a random one, so that the processes do not search at the same time, or the time until a
 // released lane is due again.
 func (d *Dispatcher) pause() time.Duration {
-	wait := d.o.Sweep - d.o.Sweep/10 + rand.N(d.o.Sweep/5+1)
+	wait := pause.Around(d.o.Sweep, 0.1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.o.Now()

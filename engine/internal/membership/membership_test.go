@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/heartbeat"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/membership"
 	"github.com/scimwright/scimwright/engine/store"
@@ -153,7 +154,7 @@ type clocks struct {
 	monotonic, wall time.Duration // added to the clock of the bubble
 }
 
-func (c *clocks) get() membership.Clocks {
+func (c *clocks) get() heartbeat.Clocks {
 	read := func(offset *time.Duration) func() time.Time {
 		return func() time.Time {
 			c.mu.Lock()
@@ -161,7 +162,7 @@ func (c *clocks) get() membership.Clocks {
 			return time.Now().Add(*offset)
 		}
 	}
-	return membership.Clocks{Monotonic: read(&c.monotonic), Wall: read(&c.wall)}
+	return heartbeat.Clocks{Monotonic: read(&c.monotonic), Wall: read(&c.wall)}
 }
 
 func (c *clocks) set(monotonic, wall time.Duration) {
@@ -172,7 +173,7 @@ func (c *clocks) set(monotonic, wall time.Duration) {
 
 func options(d *database) membership.Options {
 	return membership.Options{
-		Store: d, Name: "me", Lease: lease, Recheck: recheck, Now: time.Now, Clocks: membership.System(),
+		Store: d, Name: "me", Lease: lease, Recheck: recheck, Now: time.Now, Clocks: heartbeat.System(),
 		Load: func() (lane.Load, int) { return lane.Load{}, 0 }, Taken: func(context.Context, engine.Takeover) {}, Wake: func() {}, Logger: slog.New(slog.DiscardHandler),
 	}
 }
