@@ -32,8 +32,9 @@ type fairFleet struct {
 // fairAnswer is the latency of the targets.
 const fairAnswer = 2 * time.Second
 
-// newFairFleet starts processes that may run all of the lanes.
-func newFairFleet(t testing.TB, processes, apps int) *fairFleet {
+// newFairFleet starts processes that may run all of the lanes. answer is the latency of the targets. o configures the
+// processes.
+func newFairFleet(t testing.TB, processes, apps int, answer time.Duration, o fleetOrders) *fairFleet {
 	t.Helper()
 	url := sqldbtest.PostgresURL(t)
 	db, err := sqlopen.Open(t.Context(), url, sqlopen.Options{MaxConns: 8})
@@ -43,10 +44,11 @@ func newFairFleet(t testing.TB, processes, apps int) *fairFleet {
 	f := &fairFleet{t: t, db: db, target: newFleetTarget()}
 	f.kept, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
-	f.target.latency = func() time.Duration { return fairAnswer }
+	f.target.latency = func() time.Duration { return answer }
 	server := httptest.NewServer(f.target)
 	t.Cleanup(server.Close)
-	f.fleet = startFleet(t, fleetOrders{Database: url, Target: server.URL, Lanes: apps, Concurrency: 1}, processes)
+	o.Database, o.Target, o.Lanes, o.Concurrency = url, server.URL, apps, 1
+	f.fleet = startFleet(t, o, processes)
 	require.Eventually(t, func() bool { return len(f.lanes()) == processes }, 4*deadline, fairSample)
 	return f
 }
@@ -162,8 +164,9 @@ func (f *fairFleet) until(length time.Duration, n int, limit float64, within tim
 
 // TestFleet_SharesLanes checks that each of the processes of a fleet gets its part of the lanes, and so does a process that starts later.
 func TestFleet_SharesLanes(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const processes, apps = 4, 80
-	f := newFairFleet(t, processes, apps)
+	f := newFairFleet(t, processes, apps, fairAnswer, fleetOrders{})
 	require.NoError(t, f.assign(t.Context(), apps, 0, fairUsers))
 	_, last := f.until(3*time.Second, processes, fairTolerance, 4*deadline)
 	require.LessOrEqual(t, last, fairTolerance)
@@ -221,7 +224,7 @@ func BenchmarkFleetShares(b *testing.B) {
 	for _, c := range fairWorks {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				f := newFairFleet(b, 4, fairApps)
+				f := newFairFleet(b, 4, fairApps, fairAnswer, fleetOrders{})
 				ctx, stop := context.WithCancel(b.Context())
 				var working sync.WaitGroup
 				working.Go(func() {

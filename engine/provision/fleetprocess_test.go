@@ -225,6 +225,14 @@ func (m *members) add() {
 	m.restart(len(m.all) - 1)
 }
 
+// stop stops a process, which releases its lanes.
+func (m *members) stop(i int) {
+	m.signal(i, syscall.SIGTERM)
+	if err := m.all[i].Wait(); err != nil {
+		m.t.Errorf("%s: %v", m.name(i), err)
+	}
+}
+
 // kill kills a process without a chance to release anything.
 func (m *members) kill(i int) {
 	_ = m.all[i].Process.Kill()

@@ -199,7 +199,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	if room > 0 {
 		limit = min(limit, room)
 	} else { // leave the lanes to other processes, which have more room. If they do not claim them, this one does
-		due = due.Add(-2 * d.o.Sweep)
+		due = due.Add(-leave(d.o.Sweep))
 	}
 	known := d.known()
 	call, stop := context.WithTimeout(ctx, claimTimeout)
@@ -223,6 +223,10 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	}
 	return d.pause()
 }
+
+// leave returns the time for which a process without room leaves a due lane to others. Together with the interval of the searches it is
+// shorter than a second, because the lanes of a process that stops may be more than the others have room for.
+func leave(sweep time.Duration) time.Duration { return sweep * 3 / 5 }
 
 // claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
 const claimTimeout = 20 * time.Second

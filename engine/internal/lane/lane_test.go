@@ -393,8 +393,8 @@ func TestDispatcher_LeavesLanesToOthers(t *testing.T) {
 			return engine.Hold{}, time.Time{}
 		})
 		pass(10 * time.Second)
-		require.GreaterOrEqual(t, begun, 2*sweep)
-		require.Less(t, begun, 4*sweep)
+		require.GreaterOrEqual(t, begun, sweep*3/5)
+		require.Less(t, begun, 2*sweep)
 		require.Zero(t, drained)
 		f.surplus.Store(1)
 		pass(2 * sweep)
@@ -403,6 +403,7 @@ func TestDispatcher_LeavesLanesToOthers(t *testing.T) {
 		require.WithinDuration(t, start.Add(drained), l.nextAt, 0, "other processes see that the lane has just become due")
 		d.Drain()
 		f.end()
+		pass(time.Second) // the lane may have been claimed again
 	})
 }
 
