@@ -38,6 +38,7 @@
 //	scim_engine_takeovers_total                               dead processes whose lanes this process has taken over
 //	scim_engine_lanes_taken_total                             the lanes that this process has taken over from them
 //
-// The counters are those of this process, except for rechecks. The gauges are read from the store: engines that share a store report the same values. Forget
+// The counters are those of this process, except for rechecks. The gauges are read from the store: engines that share a store report the
+// same values. Forget
 // removes the counters of a deleted app.
 package metrics

@@ -146,8 +146,8 @@ func spread(means map[string]float64, n int) float64 {
 
 const fairSample = 100 * time.Millisecond // interval of the samples
 
-// until waits until the mean numbers of lanes over a time differ by at most limit percent between n processes, and returns the time since the
-// call and the last spread.
+// until waits until the mean numbers of lanes over a time differ by at most limit percent between n processes. It returns the time since
+// the call and the last spread.
 func (f *fairFleet) until(length time.Duration, n int, limit float64, within time.Duration) (took time.Duration, last float64) {
 	f.t.Helper()
 	begun, w := time.Now(), window{length: length}

@@ -144,7 +144,9 @@ func testDeath(t *testing.T, s *suite) {
 		require.NoError(t, err)
 	}
 	require.GreaterOrEqual(t, time.Since(begun), lease)
-	require.Equal(t, []store.Takeover{{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Epochs: []int64{old.Epoch + 1}, Noted: 1}}, taken)
+	require.Equal(t, []store.Takeover{
+		{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Epochs: []int64{old.Epoch + 1}, Noted: 1},
+	}, taken)
 	require.True(t, s.claimable())
 	_, err := s.store.Beat(t.Context(), dying.ID, store.Load{})
 	require.ErrorIs(t, err, store.ErrEnded, "a dead process never becomes valid again")

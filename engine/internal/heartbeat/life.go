@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/pause"
 )
 
-// Clocks are the clocks of the machine. A monotonic clock stops while the machine sleeps, and the wall clock may be set. A life ends when one
-// of them has passed its end.
+// Clocks are the clocks of the machine. A monotonic clock stops while the machine sleeps, and the wall clock may be set. A life ends when
+// one of them has passed its end.
 type Clocks struct {
 	Monotonic func() time.Time // only differences count
 	Wall      func() time.Time // without a monotonic part

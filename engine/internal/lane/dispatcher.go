@@ -27,8 +27,8 @@ type Fleet interface {
 	// Process returns the current incarnation, or nil if the engine has none.
 	Process() Process
 	// Room returns how many more lanes this process claims as soon as they are due. If there is no room, it leaves the lanes to other
-	// processes, and claims those that they do not claim.
-	Room(l Load) int
+	// processes, and claims those that they do not claim. above reports whether it has more than its share: it then leaves them for longer.
+	Room(l Load) (room int, above bool)
 	// Surplus returns how many of the running lanes the process hands over to other processes now.
 	Surplus(l Load) int
 }
@@ -195,11 +195,11 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	d.handOver(d.o.Fleet.Surplus(load))
 	limit := min(d.o.Lanes-load.Running, claimLimit)
 	due := d.o.Now()
-	room := d.o.Fleet.Room(load)
+	room, above := d.o.Fleet.Room(load)
 	if room > 0 {
 		limit = min(limit, room)
 	} else { // leave the lanes to other processes, which have more room. If they do not claim them, this one does
-		due = due.Add(-leave(d.o.Sweep))
+		due = due.Add(-leave(d.o.Sweep, above))
 	}
 	known := d.known()
 	call, stop := context.WithTimeout(ctx, claimTimeout)
@@ -225,8 +225,13 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 }
 
 // leave returns the time for which a process without room leaves a due lane to others. Together with the interval of the searches it is
-// shorter than a second, because the lanes of a process that stops may be more than the others have room for.
-func leave(sweep time.Duration) time.Duration { return sweep * 3 / 5 }
+// at most a second, because the lanes of a process that stops may be more than the others have room for.
+func leave(sweep time.Duration, above bool) time.Duration {
+	if above {
+		return sweep * 9 / 10
+	}
+	return sweep * 3 / 5
+}
 
 // claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
 const claimTimeout = 20 * time.Second

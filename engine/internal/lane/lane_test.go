@@ -177,11 +177,11 @@ func (f *fleet) join() {
 func (f *fleet) end()                  { f.process.Load().end() }
 func (f *fleet) Process() lane.Process { return f.process.Load() }
 func (f *fleet) Surplus(lane.Load) int { return int(f.surplus.Swap(0)) }
-func (f *fleet) Room(lane.Load) int {
+func (f *fleet) Room(lane.Load) (int, bool) {
 	if f.above.Load() {
-		return 0
+		return 0, false
 	}
-	return math.MaxInt
+	return math.MaxInt, false
 }
 func (*process) ID() string                 { return "me" }
 func (p *process) Valid() bool              { return p.ctx.Err() == nil }

@@ -57,7 +57,7 @@ func (m *Member) Process() lane.Process {
 }
 
 // Room implements lane.Fleet.
-func (m *Member) Room(l lane.Load) int { return m.share.room(m.reading(l)) }
+func (m *Member) Room(l lane.Load) (room int, above bool) { return m.share.room(m.reading(l)) }
 
 // Surplus implements lane.Fleet.
 func (m *Member) Surplus(l lane.Load) int {

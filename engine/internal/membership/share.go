@@ -43,8 +43,8 @@ const (
 	// shareBeats is the number of heartbeats whose lanes determine the share: their mean for the lanes that a process is to have, and their
 	// maximum for the lanes that it claims at a time, because apps often have work at the same times.
 	shareBeats = 4
-	// shareMinimum is the number of lanes that a process may have whatever its share: with a few lanes, a claim by another process takes longer
-	// than the work.
+	// shareMinimum is the number of lanes that a process may have whatever its share: with a few lanes, a claim by another process takes
+	// longer than the work.
 	shareMinimum = 2
 	// claimMinimum is the number of lanes up to which a process claims whatever the others run, so that idle processes start work immediately.
 	claimMinimum = 32
@@ -89,21 +89,21 @@ func (s *share) part() (mean, most float64) {
 	return mean, most
 }
 
-// room returns how many lanes the process claims as soon as they are due.
-func (s *share) room(now reading) int {
+// room returns how many lanes the process claims as soon as they are due, and whether it has more than its share.
+func (s *share) room(now reading) (room int, above bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.alive <= 1 {
-		return math.MaxInt
+		return math.MaxInt, false
 	}
 	mean, most := s.part()
 	if now.at.Before(s.settle) {
-		return int(math.Ceil(most)) - now.load.Running
+		return int(math.Ceil(most)) - now.load.Running, true
 	}
 	if s.since(shareBeats, now) > max(mean*(1+tolerance/2)+claimSlack, shareMinimum) {
-		return 0
+		return 0, true
 	}
-	return max(int(math.Ceil(most)), claimMinimum) - now.load.Running
+	return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
 }
 
 // surplus returns the number of lanes to hand over. After that it returns 0 until pause has passed, because the numbers of the processes
