@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,8 @@ type fleetOrders struct {
 	Name     string
 	// Lease and RequestTimeout are those of provision.Options; zero means the defaults.
 	Lease, RequestTimeout time.Duration
+	Lanes                 int    // of provision.Options; zero means the default
+	Concurrency           int    // of each target. Default: 4
 	Without               string // the protection that the process lacks, or empty
 }
 
@@ -85,7 +88,8 @@ func (o fleetOrders) run(ctx context.Context) error {
 	}
 	kept := &fleetStore{All: inner, without: o.Without}
 	e, err := provision.New(provision.Options{
-		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target}, Owner: o.Name, Lease: o.Lease, RequestTimeout: o.RequestTimeout,
+		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target, cmp.Or(o.Concurrency, 4)}, Owner: o.Name, Lanes: o.Lanes,
+		Lease: o.Lease, RequestTimeout: o.RequestTimeout,
 		RetryInitial: 20 * time.Millisecond, RetryMax: time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Transport: fleetTransport{name: o.Name + "-" + strconv.Itoa(os.Getpid()), store: kept},
 	})
@@ -104,13 +108,14 @@ func (o fleetOrders) run(ctx context.Context) error {
 // fleetDirectory is a directory whose apps each have a target below the same base URL.
 type fleetDirectory struct {
 	sqlDirectory
-	base string
+	base        string
+	concurrency int
 }
 
 // Target implements engine.Directory.
 func (d fleetDirectory) Target(_ context.Context, app string) (engine.Target, error) {
 	return engine.Target{
-		BaseURL: d.base + "/" + app, Concurrency: 4, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
+		BaseURL: d.base + "/" + app, Concurrency: d.concurrency, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
 	}, nil
 }
 
@@ -215,6 +220,20 @@ func (m *members) restart(i int) {
 	o := m.orders
 	o.Name = m.name(i)
 	m.all[i] = startChild(m.t, fleetVariable, o, &m.log, &m.log)
+}
+
+// add starts another process.
+func (m *members) add() {
+	m.all = append(m.all, nil)
+	m.restart(len(m.all) - 1)
+}
+
+// stop stops a process, which releases its lanes.
+func (m *members) stop(i int) {
+	m.signal(i, syscall.SIGTERM)
+	if err := m.all[i].Wait(); err != nil {
+		m.t.Errorf("%s: %v", m.name(i), err)
+	}
 }
 
 // kill kills a process without a chance to release anything.

@@ -53,14 +53,17 @@ type When struct {
 
 // Load is the work of a process.
 type Load struct {
-	Lanes    int // running lanes
+	// Lanes is the mean number of running lanes since the previous heartbeat. The number at one time would vary too much if lanes run for a
+	// short time only.
+	Lanes    float64
 	InFlight int // principals that are being processed
 }
 
 // Fleet describes all processes at the time of a heartbeat.
 type Fleet struct {
 	Alive  int           // valid processes, this one included
-	Others int           // running lanes of the other valid processes, by their last heartbeats
+	Others float64       // Load.Lanes of all other valid processes, by their last heartbeats
+	Least  float64       // Load.Lanes of the other valid process with the fewest, 0 if there is none
 	Next   time.Duration // until the earliest end of another process, unless it sends a heartbeat; negative: no other process is valid
 	Dead   int           // processes that have ended and are not removed yet
 }
@@ -70,5 +73,6 @@ type Takeover struct {
 	Process string // id
 	Name    string
 	Apps    []string // the lanes
+	Epochs  []int64  // of the lanes since the takeover, in the order of Apps
 	Noted   int      // principals that were in flight
 }

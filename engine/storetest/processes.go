@@ -52,14 +52,15 @@ func testProcess(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Equal(t, "one", lane.Owner)
 	require.Equal(t, p.Until, lane.Until)
-	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 1, InFlight: 7})
+	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 2.375, InFlight: 7})
 	require.NoError(t, err)
 	require.Equal(t, 1, f.Alive)
 	require.Zero(t, f.Others)
 	require.Negative(t, f.Next)
 	got, ok := s.find(p.ID)
 	require.True(t, ok)
-	require.Equal(t, []any{"one", 1, 7}, []any{got.Name, got.Lanes, got.InFlight})
+	require.Equal(t, []any{"one", engine.ProcessAlive, 1, 2.375, 7}, []any{got.Name, got.State, got.Lanes, got.Running, got.InFlight})
+	require.False(t, got.Now.Before(got.Seen))
 	require.Equal(t, p.Started, got.Started)
 	require.False(t, got.Seen.Before(p.Seen))
 	s.release(l, engine.Hold{}, time.Time{})
@@ -93,18 +94,24 @@ func testOneOwner(t *testing.T, s *suite) {
 
 func testFleet(t *testing.T, s *suite) {
 	s.shared()
-	one, two := s.process(), s.join(store.Joining{Name: "two"}).ID
-	_, err := s.store.Beat(t.Context(), two, store.Load{Lanes: 5})
-	require.NoError(t, err)
+	one, two, three := s.process(), s.join(store.Joining{Name: "two"}).ID, s.join(store.Joining{Name: "three"}).ID
+	for id, lanes := range map[string]float64{two: 5.5, three: 1.25} {
+		_, err := s.store.Beat(t.Context(), id, store.Load{Lanes: lanes})
+		require.NoError(t, err)
+	}
 	f, err := s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{2, 5}, []int{f.Alive, f.Others})
+	require.Equal(t, []any{3, 6.75, 1.25}, []any{f.Alive, f.Others, f.Least})
 	require.Greater(t, f.Next, leaseTime-time.Minute)
 	require.LessOrEqual(t, f.Next, leaseTime)
 	s.leave(two)
+	if p, ok := s.find(two); ok { // kept for a while
+		require.Equal(t, engine.ProcessLeft, p.State)
+	}
+	s.leave(three)
 	f, err = s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 0}, []int{f.Alive, f.Others})
+	require.Equal(t, []any{1, 0.0, 0.0}, []any{f.Alive, f.Others, f.Least})
 	require.Negative(t, f.Next)
 	require.Positive(t, f.Dead)
 }
@@ -121,6 +128,15 @@ func testDeath(t *testing.T, s *suite) {
 	old, ok := s.tryClaim(dying.ID)
 	require.True(t, ok)
 	require.NoError(t, s.store.Start(t.Context(), old, nil, []engine.Principal{{Kind: engine.User, ID: "a"}}))
+	for limit := begun.Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // poll interval
+		p, ok := s.find(dying.ID)
+		require.True(t, ok)
+		if p.State == engine.ProcessDead {
+			break
+		}
+		require.Equal(t, engine.ProcessAlive, p.State)
+		require.True(t, time.Now().Before(limit), "it does not die")
+	}
 	var taken []store.Takeover
 	for limit := begun.Add(time.Minute); len(taken) == 0; time.Sleep(10 * time.Millisecond) { // poll interval
 		require.True(t, time.Now().Before(limit), "no takeover")
@@ -129,7 +145,9 @@ func testDeath(t *testing.T, s *suite) {
 		require.NoError(t, err)
 	}
 	require.GreaterOrEqual(t, time.Since(begun), lease)
-	require.Equal(t, []store.Takeover{{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Noted: 1}}, taken)
+	require.Equal(t, []store.Takeover{
+		{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Epochs: []int64{old.Epoch + 1}, Noted: 1},
+	}, taken)
 	require.True(t, s.claimable())
 	_, err := s.store.Beat(t.Context(), dying.ID, store.Load{})
 	require.ErrorIs(t, err, store.ErrEnded, "a dead process never becomes valid again")
@@ -139,6 +157,7 @@ func testDeath(t *testing.T, s *suite) {
 	got, ok := s.find(dying.ID)
 	require.True(t, ok, "a dead process is still listed")
 	require.Zero(t, got.Lanes)
+	require.Equal(t, engine.ProcessTaken, got.State)
 	got, ok = s.find(s.process())
 	require.True(t, ok)
 	require.EqualValues(t, 1, got.Takeovers)
