@@ -48,7 +48,7 @@ func prepared(ctx context.Context, s *session, w row, result *Result, clients in
 	}
 	err := ctx.Err()
 	if err == nil {
-		m.send, result.Note, err = w.prepare(ctx, s, newWorker(0))
+		m.send, err = w.prepare(ctx, s, newWorker(0))
 	}
 	if err != nil {
 		m.stop(ctx, err)
