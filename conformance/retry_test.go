@@ -108,22 +108,30 @@ func TestCall_ConnectionClosedAfterError(t *testing.T) {
 }
 
 // TestCall_SlowResponse checks that a request whose response takes longer than the timeout is not a finding of the check if the repeat,
-// which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine.
+// which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine. If the repeat takes
+// long, too, the response is slow. If it is as fast as other responses, the target is unsteady.
 func TestCall_SlowResponse(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		takes    time.Duration
+		times    int
 		want     conformance.Outcome
 		repeated int
+		slow     int
 	}{
-		{"slow", 25 * time.Second, conformance.Pass, 1},
-		{"never", time.Hour, conformance.Fail, 0},
+		{"slow", 25 * time.Second, 100, conformance.Pass, 0, 1},
+		{"slow once", 25 * time.Second, 1, conformance.Pass, 1, 0},
+		{"never", time.Hour, 100, conformance.Fail, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, target := newDirectShelf()
+				requests := 0
 				target.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 					if r.URL.Path == "/Users/slow" {
+						requests++
+					}
+					if r.URL.Path == "/Users/slow" && requests <= c.times {
 						select {
 						case <-time.After(c.takes):
 						case <-r.Context().Done():
@@ -139,6 +147,8 @@ func TestCall_SlowResponse(t *testing.T) {
 				}})
 				require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Findings)
 				require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+				require.Equal(t, c.slow, r.Steadiness.Slow)
+				require.Equal(t, c.repeated == 0, r.Steadiness.Steady())
 			})
 		})
 	}
