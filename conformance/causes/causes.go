@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -131,6 +132,9 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
+		if p.misses > 0 {
+			ids = ofOneKind(ids, byID)
+		}
 		for _, id := range ids {
 			if owner[id] == nil && (p.misses == 0 || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
@@ -150,7 +154,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		var best *group
 		most := 0.0
 		for _, g := range out {
-			if w := l.groupWeight(id, g); w >= need && w > most {
+			if w := l.groupWeight(id, g); w >= need && w > most && g.kind(byID) != opposite(s.kind()) {
 				best, most = g, w
 			}
 		}
@@ -175,6 +179,58 @@ func differentlyAccepted(a, b *symptom) bool {
 	_, one := a.shown()
 	_, other := b.shown()
 	return other.accepted() && (!one.accepted() || one.endpoint != other.endpoint || one.operation != other.operation)
+}
+
+// A kind is what a finding shows about a request that the target must accept: it is rejected, or its successful response has wrong contents.
+type kind string
+
+const (
+	otherKind  kind = ""
+	rejection  kind = "rejection"
+	wrongValue kind = "wrong value"
+)
+
+// opposite returns the kind that has no common cause with the given one: a fault that makes the target reject requests does not change the
+// contents of its successful responses. otherKind has the opposite "none", which no finding has.
+func opposite(k kind) kind {
+	switch k {
+	case rejection:
+		return wrongValue
+	case wrongValue:
+		return rejection
+	}
+	return "none"
+}
+
+// kind returns the kind of the finding that represents the symptom.
+func (s *symptom) kind() kind {
+	switch _, e := s.shown(); {
+	case rejected(e) && !strings.HasPrefix(e.want, "4"):
+		return rejection
+	case succeeded(e) && !e.accepted():
+		return wrongValue
+	}
+	return otherKind
+}
+
+// kind returns the kind of at least uniformShare percent of the checks, if the group has at least minTypical checks.
+func (g *group) kind(byID map[string]*symptom) kind { return kindOf(g.checks, byID) }
+
+func kindOf(checks []string, byID map[string]*symptom) kind {
+	number := map[kind]int{}
+	for _, id := range checks {
+		k := byID[id].kind()
+		if number[k]++; k != otherKind && len(checks) >= minTypical && 100*number[k] >= uniformShare*len(checks) {
+			return k
+		}
+	}
+	return otherKind
+}
+
+// ofOneKind returns the checks without those of the kind that is opposite to the kind of most of them.
+func ofOneKind(checks []string, byID map[string]*symptom) []string {
+	against := opposite(kindOf(checks, byID))
+	return slices.DeleteFunc(checks, func(id string) bool { return byID[id].kind() == against })
 }
 
 // groupWeight returns the greatest weight of the links between a symptom and the symptoms of a group.

@@ -77,6 +77,36 @@ func TestRules_Link(t *testing.T) {
 	require.Len(t, cases, len(Rules()), "a case without a rule")
 }
 
+// TestOfOneKind checks that rejections and wrong contents of successful responses do not share a known fault, of which other checks pass.
+func TestOfOneKind(t *testing.T) {
+	rejects := func(check string) shown {
+		return shown{check: check, what: "status of GET /Users", want: "200", got: "400", exchange: sent("GET", "/Users?filter=a", 400, "")}
+	}
+	for _, c := range []struct {
+		name     string
+		symptoms []shown
+		want     []string
+	}{
+		{"a wrong value among rejections", []shown{rejects("a.one"), rejects("a.two"), rejects("a.three"), rejects("a.four"), missed("b.one")},
+			[]string{"a.one", "a.two", "a.three", "a.four"}},
+		{"a rejection among wrong values", []shown{missed("a.one"), missed("a.two"), rejects("b.one"), missed("a.three"), missed("a.four")},
+			[]string{"a.one", "a.two", "a.three", "a.four"}},
+		{"no typical kind", []shown{rejects("a.one"), rejects("a.two"), missed("b.one"), missed("b.two")},
+			[]string{"a.one", "a.two", "b.one", "b.two"}},
+		{"too few", []shown{rejects("a.one"), missed("b.one"), rejects("a.two")}, []string{"a.one", "b.one", "a.two"}},
+		{"a missing rejection", []shown{rejects("a.one"), rejects("a.two"), rejects("a.three"), rejects("a.four"), accepts("b.one")},
+			[]string{"a.one", "a.two", "a.three", "a.four", "b.one"}},
+	} {
+		byID := map[string]*symptom{}
+		var ids []string
+		for _, s := range c.symptoms {
+			byID[s.check] = s.symptom()
+			ids = append(ids, s.check)
+		}
+		require.Equal(t, c.want, ofOneKind(ids, byID), c.name)
+	}
+}
+
 // TestBroadRules_Merge checks for each broad rule that it merges the least number of groups with its evidence, and does not merge one group
 // fewer.
 func TestBroadRules_Merge(t *testing.T) {

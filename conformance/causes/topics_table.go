@@ -148,7 +148,7 @@ var topics = []topic{
 	{id: "projection-id", evidence: "id can be excluded", checks: []string{"projection.id-stays", "traffic.id"}},
 
 	// Filters.
-	{id: "filters", evidence: "even the plain filter with eq finds nothing", when: notFound, requires: "filter.eq", checks: []string{
+	{id: filtersTopic, evidence: "even the plain filter with eq finds nothing", when: notFound, requires: "filter.eq", checks: []string{
 		"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
 	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"},
 		checks: []string{
