@@ -320,9 +320,11 @@ func (s *score) String() string {
 func TestCauses_DELETERejected(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
-		"405":                methodRejected("DELETE"),
-		"quirk no-delete":    func(h http.Handler) http.Handler { return withQuirk(t, h, "no-delete") },
-		"405 and no schemas": func(h http.Handler) http.Handler { return methodRejected("DELETE")(mutantNamed(t, "patch.schema-not-needed")(h)) },
+		"405":             methodRejected("DELETE"),
+		"quirk no-delete": func(h http.Handler) http.Handler { return withQuirk(t, h, "no-delete") },
+		"405 and no schemas": func(h http.Handler) http.Handler {
+			return methodRejected("DELETE")(mutantNamed(t, "patch.schema-not-needed")(h))
+		},
 	} {
 		found := causes.Of(suite(t, wrap(newReferenceServer(t))))
 		require.NotEmpty(t, found, name)
