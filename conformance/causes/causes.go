@@ -132,11 +132,11 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
-		if p.misses > 0 {
+		if !p.almostExact() {
 			ids = ofOneKind(ids, byID)
 		}
 		for _, id := range ids {
-			if owner[id] == nil && (p.misses == 0 || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
+			if owner[id] == nil && (p.almostExact() || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
 			}
@@ -249,7 +249,11 @@ const minTypical = 4
 // putTellingFirst moves the typical check of a large group to its start. The typical check has the most frequent area of the group, then
 // the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
-	if g.exact || len(g.checks) < minTypical {
+	if g.exact {
+		return
+	}
+	g.putGeneratedLast()
+	if len(g.checks) < minTypical {
 		return
 	}
 	var own []*symptom
@@ -270,6 +274,19 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 	})
 	g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return id == typical.check.ID })
 	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
+}
+
+// putGeneratedLast moves the first check of a group behind another one if it generates its requests and the other one does not: the finding
+// of a check with a fixed request describes the fault better.
+func (g *group) putGeneratedLast() {
+	if observes[g.checks[0]] == nil {
+		return
+	}
+	plain := slices.IndexFunc(g.checks, func(id string) bool { return observes[id] == nil })
+	if plain > 0 {
+		id := g.checks[plain]
+		g.checks = slices.Insert(slices.Delete(g.checks, plain, plain+1), 0, id)
+	}
 }
 
 // rank returns the position of a check among the symptoms of a signature: first the telling check, then the checks that occur in the fewest
