@@ -36,6 +36,9 @@ const (
 	// slowFactor times the median duration of the requests of the run, and at least the share 1/slowShare of the timeout.
 	slowFactor = 5
 	slowShare  = 10
+	// largerFactor is the factor by which the timeout of a request with Smaller is longer than the smaller request took. A request that is
+	// twice as large takes 8 times as long if the time grows with the cube of the size.
+	largerFactor = 16
 )
 
 // A Repeat is a request that failed and had another result when the run repeated it.
@@ -195,11 +198,14 @@ func (w *wire) responds(ctx context.Context, failed Request) bool {
 }
 
 // timeout returns the timeout of a request. It is short for a request of [wire.responds], and for a kind of request that has timed out
-// twice before. It is long for the repeat of a request that has timed out.
+// twice before. It is long for the repeat of a request that has timed out, and for a request of which a smaller one took long.
 func (w *wire) timeout(req Request) time.Duration {
 	limit := w.opts.RequestTimeout
 	if req.short || w.repeats.hung[kindOf(req)] {
 		return min(limit, max(minShortTimeout, min(maxShortTimeout, limit/10)))
+	}
+	if req.Smaller != nil && req.Smaller.exchange != nil {
+		limit = max(limit, largerFactor*req.Smaller.exchange.Duration)
 	}
 	if req.patient {
 		limit *= patience

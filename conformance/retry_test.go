@@ -153,3 +153,39 @@ func TestCall_SlowResponse(t *testing.T) {
 		})
 	}
 }
+
+// TestCall_SmallerRequest checks that a request gets more time if a smaller one took long, and no finding depends on the load of a target
+// that is slow for both.
+func TestCall_SmallerRequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		smaller bool
+		want    conformance.Outcome
+	}{"with the smaller request": {true, conformance.Pass}, "without it": {false, conformance.Fail}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, target := newDirectShelf()
+				target.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+					takes := map[string]time.Duration{"/Users/half": 6 * time.Second, "/Users/whole": 48 * time.Second}[r.URL.Path]
+					select {
+					case <-time.After(takes):
+						return direct(s).RoundTrip(r)
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
+				})
+				r := runChecks(t, target, conformance.Options{RequestTimeout: 10 * time.Second, Checks: []conformance.Check{
+					one("read.half", nil, func(ctx context.Context, t *conformance.T) {
+						whole := conformance.Request{Method: "GET", Path: "/Users/whole"}
+						half := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/half"})
+						if c.smaller {
+							whole.Smaller = half
+						}
+						t.Call(ctx, whole)
+					}),
+				}})
+				require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Findings)
+				require.Zero(t, r.Steadiness.Slow)
+			})
+		})
+	}
+}
