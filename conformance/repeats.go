@@ -32,6 +32,13 @@ const (
 	// patience is the factor by which the timeout of a repeat after a timeout is longer: whether a slow target responds just in time
 	// depends on the load of its machine.
 	patience = 3
+	// slowFactor and slowShare tell a slow request from one that hung once. After a timeout, the repeat of a slow request takes at least
+	// slowFactor times the median duration of the requests of the run, and at least the share 1/slowShare of the timeout.
+	slowFactor = 5
+	slowShare  = 10
+	// largerFactor is the factor by which the timeout of a request with Smaller is longer than the smaller request took. A request that is
+	// twice as large takes 8 times as long if the time grows with the cube of the size.
+	largerFactor = 16
 )
 
 // A Repeat is a request that failed and had another result when the run repeated it.
@@ -46,6 +53,7 @@ type Repeat struct {
 type repeats struct {
 	examples []Repeat
 	count    int // repeated requests whose result differed from the first result
+	slow     int // requests that timed out, and whose repeat got a response after a long time
 	failures int // responses with a server error, and requests without a response
 	equal    map[string]int
 	hung     map[string]bool // kinds of requests that timed out twice while the target responded to another request
@@ -124,9 +132,13 @@ func (w *wire) repeatUnanswered(ctx context.Context, req Request, unlimited bool
 	req.patient = hangs
 	again, err := w.attempt(ctx, req, unlimited)
 	if err == nil {
-		if performed(req, again) {
+		switch {
+		case performed(req, again):
 			again.lost = call
-		} else if !call.idle {
+		case again.slow:
+			w.repeats.slow++
+			w.repeats.failures--
+		case !call.idle:
 			w.differed(req, failure, statusText(again.Status))
 		}
 		return again, nil
@@ -158,6 +170,16 @@ func (w *wire) differed(req Request, first, second string) {
 // same counts a repeat with the same result.
 func (w *wire) same(req Request) { w.repeats.equal[kindOf(req)]++ }
 
+// slow reports whether the repeat of a request that has timed out took long, compared with the other requests of the run. The target then
+// needs long for each such request, and whether it responds in time depends on the load of its machine.
+func (w *wire) slow(req Request, took time.Duration) bool {
+	if !req.patient || len(w.took) == 0 {
+		return false
+	}
+	durations := slices.Sorted(slices.Values(w.took))
+	return took >= w.opts.RequestTimeout/slowShare && took >= slowFactor*durations[len(durations)/2]
+}
+
 // responds reports whether the target sends any response to a plain GET. If it does, the network works, and the failed request itself is
 // the reason why it got no response.
 func (w *wire) responds(ctx context.Context, failed Request) bool {
@@ -176,11 +198,14 @@ func (w *wire) responds(ctx context.Context, failed Request) bool {
 }
 
 // timeout returns the timeout of a request. It is short for a request of [wire.responds], and for a kind of request that has timed out
-// twice before. It is long for the repeat of a request that has timed out.
+// twice before. It is long for the repeat of a request that has timed out, and for a request of which a smaller one took long.
 func (w *wire) timeout(req Request) time.Duration {
 	limit := w.opts.RequestTimeout
 	if req.short || w.repeats.hung[kindOf(req)] {
 		return min(limit, max(minShortTimeout, min(maxShortTimeout, limit/10)))
+	}
+	if req.Smaller != nil && req.Smaller.exchange != nil {
+		limit = max(limit, largerFactor*req.Smaller.exchange.Duration)
 	}
 	if req.patient {
 		limit *= patience

@@ -49,6 +49,9 @@ type Request struct {
 	// Header overrides the default headers: Accept and Content-Type application/scim+json.
 	Header      http.Header
 	Credentials Credentials
+	// Smaller is the response to a smaller request of the same kind. The timeout of the request is at least 16 times the time that this
+	// response took, so that a busy target gets as much more time as it needs. nil means the timeout of the run.
+	Smaller *Response
 
 	first string // how the request failed before; empty unless the request is a repeat
 	// repeated is called before the request is repeated because it got no response.

@@ -24,6 +24,7 @@ type Response struct {
 
 	exchange *wirelog.Exchange
 	first    string     // how the same request failed before the run repeated it; empty if this is the first response
+	slow     bool       // the same request has timed out before, and this response took long, too
 	sent     bool       // the suite has sent the request
 	lost     *callError // the first attempt got no response but took effect; this is the response to the repeat of the request
 	object   *scim.Object

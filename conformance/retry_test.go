@@ -108,22 +108,30 @@ func TestCall_ConnectionClosedAfterError(t *testing.T) {
 }
 
 // TestCall_SlowResponse checks that a request whose response takes longer than the timeout is not a finding of the check if the repeat,
-// which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine.
+// which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine. If the repeat takes
+// long, too, the response is slow. If it is as fast as other responses, the target is unsteady.
 func TestCall_SlowResponse(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		takes    time.Duration
+		times    int
 		want     conformance.Outcome
 		repeated int
+		slow     int
 	}{
-		{"slow", 25 * time.Second, conformance.Pass, 1},
-		{"never", time.Hour, conformance.Fail, 0},
+		{"slow", 25 * time.Second, 100, conformance.Pass, 0, 1},
+		{"slow once", 25 * time.Second, 1, conformance.Pass, 1, 0},
+		{"never", time.Hour, 100, conformance.Fail, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, target := newDirectShelf()
+				requests := 0
 				target.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 					if r.URL.Path == "/Users/slow" {
+						requests++
+					}
+					if r.URL.Path == "/Users/slow" && requests <= c.times {
 						select {
 						case <-time.After(c.takes):
 						case <-r.Context().Done():
@@ -139,6 +147,44 @@ func TestCall_SlowResponse(t *testing.T) {
 				}})
 				require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Findings)
 				require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+				require.Equal(t, c.slow, r.Steadiness.Slow)
+				require.Equal(t, c.repeated == 0, r.Steadiness.Steady())
+			})
+		})
+	}
+}
+
+// TestCall_SmallerRequest checks that a request gets more time if a smaller one took long, and no finding depends on the load of a target
+// that is slow for both.
+func TestCall_SmallerRequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		smaller bool
+		want    conformance.Outcome
+	}{"with the smaller request": {true, conformance.Pass}, "without it": {false, conformance.Fail}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, target := newDirectShelf()
+				target.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+					takes := map[string]time.Duration{"/Users/half": 6 * time.Second, "/Users/whole": 48 * time.Second}[r.URL.Path]
+					select {
+					case <-time.After(takes):
+						return direct(s).RoundTrip(r)
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
+				})
+				r := runChecks(t, target, conformance.Options{RequestTimeout: 10 * time.Second, Checks: []conformance.Check{
+					one("read.half", nil, func(ctx context.Context, t *conformance.T) {
+						whole := conformance.Request{Method: "GET", Path: "/Users/whole"}
+						half := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/half"})
+						if c.smaller {
+							whole.Smaller = half
+						}
+						t.Call(ctx, whole)
+					}),
+				}})
+				require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Findings)
+				require.Zero(t, r.Steadiness.Slow)
 			})
 		})
 	}

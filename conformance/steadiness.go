@@ -21,6 +21,9 @@ type Steadiness struct {
 	// them. Repeats contains the first of these.
 	Requests, Repeated int
 	Repeats            []Repeat
+	// Slow is the number of requests that timed out and got a response when the run repeated them with a longer timeout, after a time that
+	// is long compared with the other requests. They are not unsteady: the target needs long for each of them.
+	Slow int
 	// UnsteadyFindings is the number of findings that did not occur again; see [Finding.Unsteady].
 	UnsteadyFindings int
 }
@@ -41,6 +44,10 @@ func (s Steadiness) Sentences() []string {
 	}
 	if s.Repeated > 0 {
 		out = append(out, fmt.Sprintf("responses: %s of %s requests failed and had another result when repeated", grouped(s.Repeated),
+			grouped(s.Requests)))
+	}
+	if s.Slow > 0 {
+		out = append(out, fmt.Sprintf("responses: %s of %s requests exceeded the timeout and got a response within a longer one", grouped(s.Slow),
 			grouped(s.Requests)))
 	}
 	if s.UnsteadyFindings > 0 {
@@ -127,7 +134,7 @@ func (s *session) measureOrder(ctx context.Context, t *T, where string) {
 // steadiness returns what the run has detected so far.
 func (s *session) steadiness() Steadiness {
 	r := &s.wire.repeats
-	return Steadiness{UnstableOrder: s.unstableOrder, Visibility: s.lag, Requests: s.wire.requests, Repeated: r.count, Repeats: r.examples,
+	return Steadiness{UnstableOrder: s.unstableOrder, Visibility: s.lag, Requests: s.wire.requests, Repeated: r.count, Repeats: r.examples, Slow: r.slow,
 		UnsteadyFindings: s.unsteadyFindings}
 }
 

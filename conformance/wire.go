@@ -176,6 +176,7 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	unanswered := func(reason string, cause error) (*Response, error) {
 		return nil, &callError{name: name, reason: reason, cause: cause, exchange: exchange, idle: idle}
 	}
+	began := w.opts.Now()
 	res, err := transport.RoundTrip(r)
 	w.rejected.Store(err == nil && res.StatusCode >= http.StatusBadRequest)
 	if err != nil {
@@ -188,8 +189,12 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	if len(body) > MaxBody {
 		return unanswered(fmt.Sprintf("the response is larger than %d MiB", MaxBody>>20), errTooLarge)
 	}
-	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange,
-		first: req.first, sent: true}, nil
+	response := &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange,
+		first: req.first, sent: true}
+	if w.slow(req, w.opts.Now().Sub(began)) {
+		response.first, response.slow = "", true
+	}
+	return response, nil
 }
 
 func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -131,8 +132,11 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
+		if !p.almostExact() {
+			ids = ofOneKind(ids, byID)
+		}
 		for _, id := range ids {
-			if owner[id] == nil && (p.misses == 0 || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
+			if owner[id] == nil && (p.almostExact() || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
 			}
@@ -150,7 +154,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		var best *group
 		most := 0.0
 		for _, g := range out {
-			if w := l.groupWeight(id, g); w >= need && w > most {
+			if w := l.groupWeight(id, g); w >= need && w > most && g.kind(byID) != opposite(s.kind()) {
 				best, most = g, w
 			}
 		}
@@ -177,6 +181,58 @@ func differentlyAccepted(a, b *symptom) bool {
 	return other.accepted() && (!one.accepted() || one.endpoint != other.endpoint || one.operation != other.operation)
 }
 
+// A kind is what a finding shows about a request that the target must accept: it is rejected, or its successful response has wrong contents.
+type kind string
+
+const (
+	otherKind  kind = ""
+	rejection  kind = "rejection"
+	wrongValue kind = "wrong value"
+)
+
+// opposite returns the kind that has no common cause with the given one: a fault that makes the target reject requests does not change the
+// contents of its successful responses. otherKind has the opposite "none", which no finding has.
+func opposite(k kind) kind {
+	switch k {
+	case rejection:
+		return wrongValue
+	case wrongValue:
+		return rejection
+	}
+	return "none"
+}
+
+// kind returns the kind of the finding that represents the symptom.
+func (s *symptom) kind() kind {
+	switch _, e := s.shown(); {
+	case rejected(e) && !strings.HasPrefix(e.want, "4"):
+		return rejection
+	case succeeded(e) && !e.accepted():
+		return wrongValue
+	}
+	return otherKind
+}
+
+// kind returns the kind of at least uniformShare percent of the checks, if the group has at least minTypical checks.
+func (g *group) kind(byID map[string]*symptom) kind { return kindOf(g.checks, byID) }
+
+func kindOf(checks []string, byID map[string]*symptom) kind {
+	number := map[kind]int{}
+	for _, id := range checks {
+		k := byID[id].kind()
+		if number[k]++; k != otherKind && len(checks) >= minTypical && 100*number[k] >= uniformShare*len(checks) {
+			return k
+		}
+	}
+	return otherKind
+}
+
+// ofOneKind returns the checks without those of the kind that is opposite to the kind of most of them.
+func ofOneKind(checks []string, byID map[string]*symptom) []string {
+	against := opposite(kindOf(checks, byID))
+	return slices.DeleteFunc(checks, func(id string) bool { return byID[id].kind() == against })
+}
+
 // groupWeight returns the greatest weight of the links between a symptom and the symptoms of a group.
 func (l *linker) groupWeight(id string, g *group) float64 {
 	most := 0.0
@@ -193,7 +249,11 @@ const minTypical = 4
 // putTellingFirst moves the typical check of a large group to its start. The typical check has the most frequent area of the group, then
 // the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
-	if g.exact || len(g.checks) < minTypical {
+	if g.exact {
+		return
+	}
+	g.putGeneratedLast()
+	if len(g.checks) < minTypical {
 		return
 	}
 	var own []*symptom
@@ -214,6 +274,19 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 	})
 	g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return id == typical.check.ID })
 	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
+}
+
+// putGeneratedLast moves the first check of a group behind another one if it generates its requests and the other one does not: the finding
+// of a check with a fixed request describes the fault better.
+func (g *group) putGeneratedLast() {
+	if observes[g.checks[0]] == nil {
+		return
+	}
+	plain := slices.IndexFunc(g.checks, func(id string) bool { return observes[id] == nil })
+	if plain > 0 {
+		id := g.checks[plain]
+		g.checks = slices.Insert(slices.Delete(g.checks, plain, plain+1), 0, id)
+	}
 }
 
 // rank returns the position of a check among the symptoms of a signature: first the telling check, then the checks that occur in the fewest

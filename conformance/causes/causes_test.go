@@ -212,3 +212,13 @@ func TestOf_Deterministic(t *testing.T) {
 		require.Equal(t, first, causes.Of(r))
 	}
 }
+
+// TestNewSignatures_AreaOfQuirk checks that the telling check of a quirk has the area that the name of the quirk contains.
+func TestNewSignatures_AreaOfQuirk(t *testing.T) {
+	got := causes.NewSignatures(map[string]causes.Observed{
+		"quirk.no-delete": {Complaints: []string{"auth.a", "auth.b", "auth.c", "delete.status", "delete.unknown"}},
+		"quirk.max-page":  {Complaints: []string{"list.a", "list.b", "search.a"}},
+	})
+	require.Equal(t, "delete.status", got[0].Telling)
+	require.Equal(t, "list.a", got[1].Telling, "no area is a word of the name: the most frequent one")
+}

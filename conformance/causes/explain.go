@@ -28,6 +28,9 @@ type pick struct {
 	misses    int
 }
 
+// almostExact reports whether at most one of ten of the checks that could show the fault has passed: another fault may have made it pass.
+func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
+
 // explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
 // reduces the cost most, and then removes redundant ones. The symptoms are the ids of checks. passed contains the checks without a
 // complaint.

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,76 @@ func TestRules_Link(t *testing.T) {
 		})
 	}
 	require.Len(t, cases, len(Rules()), "a case without a rule")
+}
+
+// TestGroupsOf_AlmostExact checks that a known fault explains requests of different kinds that are accepted, if almost all of its checks
+// complain, and not if some of them pass.
+func TestGroupsOf_AlmostExact(t *testing.T) {
+	var symptoms []*symptom
+	predicted := map[string]bool{}
+	signature := Signature{Telling: "bulk.a"}
+	add := func(s shown) {
+		symptoms = append(symptoms, s.symptom())
+		predicted[s.check] = true
+		if s.check != signature.Telling {
+			signature.Others = append(signature.Others, s.check)
+		}
+	}
+	for _, id := range []string{"bulk.a", "bulk.b", "bulk.c", "bulk.d", "bulk.e", "bulk.f", "bulk.g", "bulk.h", "bulk.i"} {
+		add(missed(id))
+	}
+	add(accepts("put.j"))
+	for misses, want := range map[int]int{0: 1, 1: 1, 2: 2} {
+		groups := groupsOf(symptoms, []pick{{signature: signature, symptoms: predicted, misses: misses}}, newLinker(symptoms, together{}),
+			map[string]int{})
+		require.Len(t, groups, want, "%d checks pass", misses)
+	}
+}
+
+// TestGroup_GeneratedCheckNotFirst checks that a check that generates its requests does not describe a cause if another check does.
+func TestGroup_GeneratedCheckNotFirst(t *testing.T) {
+	for _, c := range []struct{ checks, want []string }{
+		{[]string{"oracle.equivalences", "oracle.filter", "filter.not"}, []string{"filter.not", "oracle.equivalences", "oracle.filter"}},
+		{[]string{"filter.not", "oracle.filter"}, []string{"filter.not", "oracle.filter"}},
+		{[]string{"oracle.filter"}, []string{"oracle.filter"}},
+	} {
+		g := &group{checks: slices.Clone(c.checks)}
+		g.putTellingFirst(nil)
+		require.Equal(t, c.want, g.checks)
+		exact := &group{checks: slices.Clone(c.checks), exact: true}
+		exact.putTellingFirst(nil)
+		require.Equal(t, c.checks, exact.checks)
+	}
+}
+
+// TestOfOneKind checks that rejections and wrong contents of successful responses do not share a known fault, of which other checks pass.
+func TestOfOneKind(t *testing.T) {
+	rejects := func(check string) shown {
+		return shown{check: check, what: "status of GET /Users", want: "200", got: "400", exchange: sent("GET", "/Users?filter=a", 400, "")}
+	}
+	for _, c := range []struct {
+		name     string
+		symptoms []shown
+		want     []string
+	}{
+		{"a wrong value among rejections", []shown{rejects("a.one"), rejects("a.two"), rejects("a.three"), rejects("a.four"), missed("b.one")},
+			[]string{"a.one", "a.two", "a.three", "a.four"}},
+		{"a rejection among wrong values", []shown{missed("a.one"), missed("a.two"), rejects("b.one"), missed("a.three"), missed("a.four")},
+			[]string{"a.one", "a.two", "a.three", "a.four"}},
+		{"no typical kind", []shown{rejects("a.one"), rejects("a.two"), missed("b.one"), missed("b.two")},
+			[]string{"a.one", "a.two", "b.one", "b.two"}},
+		{"too few", []shown{rejects("a.one"), missed("b.one"), rejects("a.two")}, []string{"a.one", "b.one", "a.two"}},
+		{"a missing rejection", []shown{rejects("a.one"), rejects("a.two"), rejects("a.three"), rejects("a.four"), accepts("b.one")},
+			[]string{"a.one", "a.two", "a.three", "a.four", "b.one"}},
+	} {
+		byID := map[string]*symptom{}
+		var ids []string
+		for _, s := range c.symptoms {
+			byID[s.check] = s.symptom()
+			ids = append(ids, s.check)
+		}
+		require.Equal(t, c.want, ofOneKind(ids, byID), c.name)
+	}
 }
 
 // TestBroadRules_Merge checks for each broad rule that it merges the least number of groups with its evidence, and does not merge one group

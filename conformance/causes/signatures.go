@@ -162,7 +162,8 @@ func NewSignatures(observed map[string]Observed) []Signature {
 }
 
 // areaOf returns the area of one of the faults with the same signature: the area that most checks of the signature have. The id of a quirk
-// has no area: if no fault has the area of a check, areaOf returns the most frequent area of the checks, or the first of these areas.
+// has no area: if no fault has the area of a check, areaOf returns the area that is a word of the name of a fault, for example delete for
+// quirk.no-delete. If there is none, it returns the most frequent area of the checks. Of several such areas, it returns the first.
 func areaOf(faults, checks []string) string {
 	best, most := "", -1
 	for _, f := range faults {
@@ -178,9 +179,13 @@ func areaOf(faults, checks []string) string {
 	if most > 0 {
 		return best
 	}
+	words := strings.FieldsFunc(strings.Join(faults, " "), func(r rune) bool { return r < 'a' || r > 'z' })
 	number := map[string]int{}
 	for _, c := range checks {
 		area, _, _ := strings.Cut(c, ".")
+		if slices.Contains(words, area) {
+			number[area] += len(checks) // more than any other area has
+		}
 		if number[area]++; number[area] > most {
 			most = number[area]
 		}

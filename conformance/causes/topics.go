@@ -3,6 +3,7 @@ package causes
 import (
 	"path"
 	"slices"
+	"strings"
 )
 
 // A topic is a fault that real targets have in several places at the same time, although each place is a known fault of its own: a target
@@ -128,7 +129,7 @@ func gatherTopics(groups []*group, symptoms []*symptom) []*group {
 		g.checks = append(g.checks, part.checks...)
 		g.blocks = append(g.blocks, part.blocks...)
 	}
-	for _, g := range joinUniform(separateLinked(groups, of), byID) {
+	for _, g := range joinUniform(separateForeign(separateLinked(groups, of), of, byID), byID) {
 		if g.whole(byID) {
 			if topic, n := majority(g.checks, of); n > 0 && 2*n >= len(g.checks) {
 				add(topic, g)
@@ -211,6 +212,45 @@ func separateLinked(groups []*group, of map[string]string) []*group {
 		}
 	}
 	return out
+}
+
+// filtersTopic is the topic of a target whose filters find nothing.
+const filtersTopic = "filters"
+
+// separateForeign separates symptoms from groups that are whole without being exactly a known fault, in two cases. First, the symptoms whose
+// topic differs from that of the group, if another group belongs to their topic: they are the same fault. Second, in a group of filters,
+// the symptoms with a topic whose finding is about a request without a filter.
+func separateForeign(groups []*group, of map[string]string, byID map[string]*symptom) []*group {
+	var out []*group
+	for _, g := range groups {
+		out = append(out, g)
+		if g.exact || !g.whole(byID) {
+			continue
+		}
+		topic, n := majority(g.checks, of)
+		filters := topic == filtersTopic || slices.Contains(g.checks, "filter.eq")
+		for _, id := range slices.Clone(g.checks) {
+			elsewhere := slices.ContainsFunc(groups, func(other *group) bool { return other != g && other.belongsTo(of[id], of) })
+			_, shown := byID[id].shown()
+			unfiltered := filters && !filtered(shown)
+			if of[id] != "" && of[id] != topic && (n > 0 && elsewhere || unfiltered) {
+				g.checks = slices.DeleteFunc(g.checks, func(other string) bool { return other == id })
+				out = append(out, &group{checks: []string{id}})
+			}
+		}
+	}
+	return out
+}
+
+// belongsTo reports whether at least half of the checks of a group have a topic.
+func (g *group) belongsTo(topic string, of map[string]string) bool {
+	most, n := majority(g.checks, of)
+	return most == topic && topic != "" && 2*n >= len(g.checks)
+}
+
+// filtered reports whether the request of a finding has a filter.
+func filtered(e evidence) bool {
+	return strings.Contains(e.request, "filter") || strings.Contains(e.request, ".search") || e.exchange == nil
 }
 
 // anyServerError is the check that complains about each request that another check has found to lead to a server error.

@@ -104,6 +104,21 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"patch.manager-as-text", "patch.add-creates-element"},
 		},
 		{
+			"a symptom of the topic of another group, in a known fault that is not exact",
+			[]shown{accepts("create.missing-user-name"), accepts("put.null-required"), accepts("put.conflict"), accepts("patch.replace-conflict")},
+			[]*group{{checks: []string{"put.conflict", "patch.replace-conflict", "put.null-required"}, sure: true,
+				predicted: map[string]bool{"put.conflict": true, "patch.replace-conflict": true, "put.null-required": true}},
+				{checks: []string{"create.missing-user-name"}}},
+			[]string{"put.conflict patch.replace-conflict", "put.null-required create.missing-user-name"},
+		},
+		{
+			"an attribute that is not stored, in a group of filters that find nothing",
+			[]shown{missed("filter.eq"), missed("filter.not"),
+				{check: "groups.external-id", what: "externalId read back", want: "x", got: "nothing", exchange: sent("GET", "/Groups/1", 200, "")}},
+			[]*group{{checks: []string{"filter.eq", "groups.external-id", "filter.not"}}},
+			[]string{"filter.eq filter.not", "groups.external-id"},
+		},
+		{
 			"no filter finds anything",
 			[]shown{missed("filter.eq"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
 			[]*group{{checks: []string{"filter.eq", "filter.not", "filter.not-of-and"}}, {checks: []string{"filter.double-negation"}}},

@@ -152,7 +152,7 @@ var topics = []topic{
 	{id: "projection-id", evidence: "excludedAttributes can omit id", checks: []string{"projection.id-stays", "traffic.id"}},
 
 	// Filters.
-	{id: "filters", evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq", checks: []string{
+	{id: filtersTopic, evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq", checks: []string{
 		"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
 	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"},
 		checks: []string{

@@ -45,6 +45,7 @@ func All() []conformance.Check {
 		patchRemove,
 		patchRequest,
 		patchMatrix,
+		patchFilters,
 		patchRejected,
 		patchRules,
 		patchForms,

@@ -410,7 +410,7 @@ var searching = []check{
 		Level:        should,
 		Needs:        searches,
 		Fixture:      people,
-		Requests:     2,
+		Requests:     3,
 		Why:          "Clients use search by POST for long filters; after a server error, they retry indefinitely.",
 		Fix:          "Accept a filter of 10,000 characters in the body of a POST, or return 400 or 413 if it has too many conditions.",
 		Run:          searchLongFilter,
@@ -488,13 +488,21 @@ func searchGroups(ctx context.Context, t *T) {
 func searchLongFilter(ctx context.Context, t *T) {
 	searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 	p := peoplePrefix(t)
-	long := `userName eq ` + quote(p+"bob@example.com") + strings.Repeat(` or userName eq `+quote(p+"nobody@example.com"), 150)
-	res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "filter": long})
-	if res.Status == 400 || res.Status == 413 {
-		return
+	// Some targets need a time for a filter that grows faster than its length, and the load of their machine multiplies it. Therefore, the time
+	// for half of the filter determines the timeout for the whole one.
+	var half *conformance.Response
+	for _, conditions := range []int{75, 150} {
+		long := `userName eq ` + quote(p+"bob@example.com") + strings.Repeat(` or userName eq `+quote(p+"nobody@example.com"), conditions)
+		res := t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: "/Users/.search", Smaller: half,
+			Body: doc{"schemas": []string{scim.SearchRequestMessage}, "filter": long}})
+		t.About(res)
+		if res.Status == 400 || res.Status == 413 {
+			return
+		}
+		t.Require("status of a search with a filter of "+strconv.Itoa(len(long))+" characters", 200, res.Status)
+		t.Expect("users found", []string{"bob"}, labels(t.Fixture, res.IDs()))
+		half = res
 	}
-	t.Require("status of a search with a filter of "+strconv.Itoa(len(long))+" characters", 200, res.Status)
-	t.Expect("users found", []string{"bob"}, labels(t.Fixture, res.IDs()))
 }
 
 // searchServed reports whether POST /Users/.search returns 200. The search requests no items.

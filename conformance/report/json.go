@@ -39,7 +39,7 @@ type Document struct {
 	Cautions   []string                    `json:"cautions,omitempty"`
 	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with a complaint is not clean
 	LagMs      int64                       `json:"lagMs,omitempty"`      // time until a created object could be found
-	Steadiness *Steadiness                 `json:"steadiness,omitempty"` // only if equal requests had different results
+	Steadiness *Steadiness                 `json:"steadiness,omitempty"` // only if equal requests had different results, or some were slow
 	Leftovers  []Leftover                  `json:"leftovers,omitempty"`
 	Journal    string                      `json:"journal,omitempty"`
 }
@@ -187,7 +187,8 @@ type Steadiness struct {
 	UnstableOrder    bool     `json:"unstableOrder"`          // lists without sortBy changed their order
 	VisibilityMs     int64    `json:"visibilityMs,omitempty"` // time until a created object could be found
 	Requests         int      `json:"requests"`
-	Repeated         int      `json:"repeated"` // requests that failed and had another result when repeated
+	Repeated         int      `json:"repeated"`       // requests that failed and had another result when repeated
+	Slow             int      `json:"slow,omitempty"` // requests that exceeded the timeout and got a response within a longer one
 	UnsteadyFindings int      `json:"unsteadyFindings"`
 	Repeats          []Repeat `json:"repeats,omitempty"` // the first of the repeated requests
 }
@@ -221,9 +222,9 @@ func document(r *conformance.Result, version string) Document {
 		Outcomes: map[conformance.Outcome]int{}, Checks: []Check{}, Clauses: ledger(r), Cautions: r.Cautions, Complaints: r.Complaints,
 		LagMs: r.Lag.Milliseconds(), Journal: r.Journal,
 	}
-	if st := r.Steadiness; !st.Steady() {
+	if st := r.Steadiness; len(st.Sentences()) > 0 {
 		d.Steadiness = &Steadiness{Summary: st.Sentences(), UnstableOrder: st.UnstableOrder, VisibilityMs: st.Visibility.Milliseconds(),
-			Requests: st.Requests, Repeated: st.Repeated, UnsteadyFindings: st.UnsteadyFindings}
+			Requests: st.Requests, Repeated: st.Repeated, Slow: st.Slow, UnsteadyFindings: st.UnsteadyFindings}
 		for _, repeat := range st.Repeats {
 			d.Steadiness.Repeats = append(d.Steadiness.Repeats, Repeat(repeat))
 		}

@@ -314,3 +314,21 @@ func (s *score) String() string {
 		"%d named,%s; discarded: %d", s.mutants, s.good, s.draws, s.named, s.draws*s.mutants, distribution(s.differences), s.heldOut,
 		s.heldOutNamed, distribution(s.heldOutDifferences), s.discarded)
 }
+
+// TestCauses_DELETERejected checks that the first cause of a server that rejects DELETE names the rejected DELETE. Requests without valid
+// credentials get the same error, so that checks of the area auth complain, too.
+func TestCauses_DELETERejected(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		"405":             methodRejected("DELETE"),
+		"quirk no-delete": func(h http.Handler) http.Handler { return withQuirk(t, h, "no-delete") },
+		"405 and no schemas": func(h http.Handler) http.Handler {
+			return methodRejected("DELETE")(mutantNamed(t, "patch.schema-not-needed")(h))
+		},
+	} {
+		found := causes.Of(suite(t, wrap(newReferenceServer(t))))
+		require.NotEmpty(t, found, name)
+		require.Regexp(t, `^delete\.(group-)?status$`, found[0].ID, name)
+		require.Regexp(t, `^DELETE of a (user|group) returns (405|501|403)`, found[0].Headline, name)
+	}
+}

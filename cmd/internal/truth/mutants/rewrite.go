@@ -280,6 +280,9 @@ func with(m match, parameter string) match {
 // operations returns a wrapper that replaces each operation of a matching PATCH by the result of fn. An empty result removes the operation.
 func operations(m match, fn func(op *scim.Object) []*scim.Object) wrap {
 	return before(m, func(o *scim.Object) {
+		if len(o.Array("Operations")) == 0 {
+			return // the mutant must not make such a request valid
+		}
 		var out []any
 		for _, item := range o.Array("Operations") {
 			if op, ok := item.(*scim.Object); ok {

@@ -51,17 +51,8 @@ var attributeVariants = []Variant{
 	}},
 	{"id-filters-rejected", "a filter on id is rejected with 400 invalidFilter",
 		filterAnswer(func(filter string) bool { return strings.HasPrefix(strings.TrimSpace(filter), "id ") }, invalidFilter)},
-	{"family-name-capitals", "the family name is stored in capital letters", layered(
-		before(either(createUser, putUser), capitals),
-		edit(withJSON(patchUser, anyOp(namesFamily)), func(op *scim.Object) {
-			if text := op.Text("value"); text != "" && namesFamily(op) {
-				op.Set("value", strings.ToUpper(text))
-			}
-			capitals(op.Complex("value"))
-			if value := op.Complex("value"); value.Text("familyName") != "" {
-				value.Set("familyName", strings.ToUpper(value.Text("familyName")))
-			}
-		}))},
+	{"family-name-capitals", "the family name is stored in capital letters", inCapitals("familyName")},
+	{"given-name-capitals", "the given name is stored in capital letters", inCapitals("givenName")},
 	{"two-attributes", "displayName of a user is derived from the name, and nickName is not supported", layered(
 		derived("displayName", fullName), undeclared("nickName"))},
 	{"three-attributes", "displayName of a user is derived from the name, title is rejected, and userType is ignored", layered(
@@ -70,19 +61,26 @@ var attributeVariants = []Variant{
 			func() *reply { return failure(400, scim.InvalidValue) }))},
 }
 
-// namesFamily reports whether an operation sets the family name.
-func namesFamily(op *scim.Object) bool {
-	path := strings.TrimPrefix(strings.ToLower(op.Text("path")), strings.ToLower(scim.UserSchema)+":")
-	value := op.Complex("value")
-	return path == "name.familyname" || value.Text("familyName") != "" || value.Complex("name").Text("familyName") != "" ||
-		value.Text("name.familyName") != ""
-}
-
-// capitals writes the family name of a user in capital letters.
-func capitals(o *scim.Object) {
-	if name := o.Complex("name"); name != nil && name.Text("familyName") != "" {
-		name.Set("familyName", strings.ToUpper(name.Text("familyName")))
+// inCapitals returns a wrapper that stores a sub-attribute of name in capital letters.
+func inCapitals(sub string) wrap {
+	upper := func(o *scim.Object) {
+		if o.Text(sub) != "" {
+			o.Set(sub, strings.ToUpper(o.Text(sub)))
+		}
 	}
+	ofUser := func(o *scim.Object) { upper(o.Complex("name")) }
+	named := func(op *scim.Object) bool {
+		path := strings.TrimPrefix(strings.ToLower(op.Text("path")), strings.ToLower(scim.UserSchema)+":")
+		value := op.Complex("value")
+		return path == strings.ToLower("name."+sub) || value.Text(sub) != "" || value.Complex("name").Text(sub) != "" || value.Text("name."+sub) != ""
+	}
+	return layered(before(either(createUser, putUser), ofUser), edit(withJSON(patchUser, anyOp(named)), func(op *scim.Object) {
+		if text := op.Text("value"); text != "" && named(op) {
+			op.Set("value", strings.ToUpper(text))
+		}
+		ofUser(op.Complex("value"))
+		upper(op.Complex("value"))
+	}))
 }
 
 // layered returns a wrapper that applies wrappers, the first one next to the server.
