@@ -54,7 +54,7 @@ type Level string
 // The levels, strongest first.
 const (
 	Must    Level = "must"    // MUST, SHALL, REQUIRED
-	Should  Level = "should"  // SHOULD, RECOMMENDED, and requirements of tables and derived statements
+	Should  Level = "should"  // SHOULD, RECOMMENDED, and statements that a table contains or that follow from other ones
 	Interop Level = "interop" // not required by the RFCs, but widely deployed clients depend on it
 	May     Level = "may"     // MAY and interpretations: only reported as information
 )
@@ -88,7 +88,7 @@ const (
 	NeedRemote      Need = "target.remote"     // the target is not this machine
 	NeedUser        Need = "resource.User"     // the target serves users
 	NeedGroup       Need = "resource.Group"    // the target serves groups
-	NeedEnterprise  Need = "ext.enterprise"    // users carry the enterprise extension
+	NeedEnterprise  Need = "ext.enterprise"    // users of the target have the enterprise extension
 	NeedFilter      Need = "filter.supported"  // the target does not declare filters as not supported
 	NeedPatch       Need = "patch.supported"   // the target does not declare PATCH as not supported
 	NeedSort        Need = "sort.supported"    // the target declares support of sorting

@@ -17,8 +17,8 @@ type Plan struct {
 	// Requests is the estimated number of requests to a conforming target, including discovery and cleanup. It does not include the survey of
 	// attributes, at most 60 requests and their cleanup, and the repetition of checks with other attributes, which depend on findings.
 	Requests int
-	// Interval is the estimated time from one request to the next: the interval of Options.Rate, or the time that the target takes if that is
-	// longer.
+	// Interval is the estimated time from one request to the next: the interval of Options.Rate, or the time that the target takes for a
+	// request if that is longer.
 	Interval time.Duration
 	// Limit is the time that Options.Timeout leaves for the checks: a part of the timeout is reserved for cleanup. MaxRequests is the maximum
 	// number of requests.

@@ -53,7 +53,8 @@ type Step struct {
 	Save map[string]string
 	// Keep stores the whole response under a name, for the Base of a later step.
 	Keep string
-	// Within names a stored list. The list of the response must contain, from its startIndex, the same resources in the same order.
+	// Within is the name under which an earlier step has stored a list (Keep). The response of this step is a page: it must contain the
+	// resources of that list from its startIndex on, in the same order.
 	Within string
 	// State is the state of the target that is required after the step. The client does not send these requests.
 	State []State
@@ -99,7 +100,7 @@ const (
 	IntegerOrAbsent Kind = "an integer or absent"
 )
 
-// AtLeast is the expectation of an integer that is not smaller.
+// AtLeast is the expectation of an integer that is equal or greater.
 type AtLeast int
 
 // ContainsAll is the expectation of a list that contains these elements. It may contain others, which the target adds on its own.

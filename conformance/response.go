@@ -109,6 +109,6 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// MaxBody is the maximum size of a response body, in bytes. A larger body is a network error. Checks request at most a page of 100
-// resources.
+// MaxBody is the maximum size of a response body, in bytes. A larger body counts as an error of the network. The pages that checks request
+// have at most 100 resources.
 const MaxBody = 8 << 20

@@ -210,7 +210,7 @@ func (t *T) withMarker(name, label string, body Doc) Doc {
 	return body
 }
 
-// Omit removes a member: it is the value of the member in the extra of [T.User] or [T.Group].
+// Omit, as the value of a member of the argument extra of [T.User] or [T.Group], removes this member from the object.
 var Omit = struct{ omit bool }{true}
 
 func merge(defaults, extra Doc) Doc {

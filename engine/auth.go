@@ -31,7 +31,7 @@ func (a Auth) String() string {
 	return string(cmp.Or(a.Scheme, Bearer)) + " [redacted]"
 }
 
-// GoString is String, for %#v.
+// GoString returns the same as String, for %#v.
 func (a Auth) GoString() string { return a.String() }
 
 // TLS holds the settings for https targets. Its zero value uses the system's certificate authorities, no client certificate
@@ -57,7 +57,7 @@ func (t TLS) String() string {
 	}
 }
 
-// GoString is String, for %#v.
+// GoString returns the same as String, for %#v.
 func (t TLS) GoString() string { return t.String() }
 
 // OAuth configures the token endpoint for the client credentials grant (RFC 6749 section 4.4).

@@ -78,7 +78,7 @@ func (u UserState) String() string {
 	return fmt.Sprintf("%+v", plain(u))
 }
 
-// GoString is String, for %#v.
+// GoString returns the same as String, for %#v.
 func (u UserState) GoString() string { return u.String() }
 
 // GroupState is the desired state of a group on a target.
@@ -131,8 +131,8 @@ type Lister interface {
 // Want is the desired state of a principal on the target.
 type Want string
 
-// The desired states. Absent is a tombstone: the directory reports that the principal was deleted; the engine never infers a deletion. Keep
-// is for users: the engine leaves the account unchanged and sends nothing.
+// The desired states. Absent means that the principal does not exist, or is not assigned (a group: not pushed) to the app. The engine never
+// assumes Absent: only the directory reports it. Keep is for users: the engine leaves the account unchanged and sends nothing.
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"

@@ -58,8 +58,8 @@ type ObserverFunc func(ctx context.Context, r Result)
 // Result calls f.
 func (f ObserverFunc) Result(ctx context.Context, r Result) { f(ctx, r) }
 
-// Observers returns an Observer that calls all given observers in order. It passes overdue deactivations to those that implement
-// OverdueObserver.
+// Observers returns an Observer that calls all given observers in order. It passes overdue deactivations and takeovers to those that
+// implement OverdueObserver and TakeoverObserver.
 func Observers(all ...Observer) Observer { return observers(all) }
 
 type observers []Observer
@@ -76,6 +76,20 @@ func (all observers) Overdue(ctx context.Context, d Overdue) {
 			o.Overdue(ctx, d)
 		}
 	}
+}
+
+func (all observers) Takeover(ctx context.Context, t Takeover) {
+	for _, o := range all {
+		if o, ok := o.(TakeoverObserver); ok {
+			o.Takeover(ctx, t)
+		}
+	}
+}
+
+// TakeoverObserver is an Observer that also receives takeovers: the engine has taken over the lanes of a dead process. The call should be
+// quick.
+type TakeoverObserver interface {
+	Takeover(ctx context.Context, t Takeover)
 }
 
 // OverdueObserver is an Observer that also receives overdue deactivations.

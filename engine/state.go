@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// MaxWaitingOn is the maximum number of users that State.WaitingOn and the message name.
+// MaxWaitingOn is the maximum number of users that State.WaitingOn contains and that its message in State.LastError names.
 const MaxWaitingOn = 10
 
 // MarkAll marks all known principals of an app, or those of a kind or with a status: their desired state may have changed.

@@ -57,7 +57,7 @@ type Guard struct {
 	Window  time.Duration // Default: 24h
 }
 
-// The operations that a guard blocks: State.LastOperation of a blocked principal.
+// The operations that a Guard blocks. State.LastOperation of a blocked user or group is one of them.
 const (
 	RemoveUser  = OpDeactivate
 	RemoveGroup = OpDelete
@@ -89,7 +89,7 @@ type Style string
 
 // The update styles. The zero value means Catalog.
 const (
-	Catalog Style = "catalog" // PATCH for activation, deactivation and group membership, PUT for other updates
+	Catalog Style = "catalog" // PATCH for activation, deactivation, password and group membership, PUT for other updates
 	Wizard  Style = "wizard"  // PUT for all updates
 	Auto    Style = "auto"    // Wizard if the target's ServiceProviderConfig declares PATCH as unsupported, otherwise Catalog
 )

@@ -165,5 +165,5 @@ type MemberRef struct {
 	Name string `json:"name,omitempty"`
 }
 
-// MaxNamed is the maximum number of named entries of a long list.
+// MaxNamed is the maximum length of two kinds of lists: the changed members in a MemberDiff, and the users for which a group waits.
 const MaxNamed = 100

@@ -39,14 +39,15 @@ var auth = []check{
 	},
 	{
 		ID:           "auth.wrong-token",
-		Title:        "A wrong token is rejected with 401",
+		Title:        "A wrong token is rejected with 401, and an empty token with 401 or 400",
 		Requirements: reqs("RFC7644-3.12-08", "RFC7644-2-03"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     2,
 		Why:          "A server that only checks whether a token is present is open to any client.",
-		Fix:          "Compare the token of the request with the stored tokens in constant time, and return 401 if none is equal.",
-		Run:          authWrongToken,
+		Fix: "Look up the token of the request among the valid tokens with a constant-time comparison, and return 401 if no token is " +
+			"equal.",
+		Run: authWrongToken,
 	},
 	{
 		ID:           "auth.www-authenticate",
@@ -72,7 +73,8 @@ var auth = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "Clients show the detail of the Error to the administrator who has to correct the token; without it, the cause is unknown.",
+		Why: "Clients show the detail of the Error to the administrator who has to correct the token; without an Error, the administrator " +
+			"does not learn the cause.",
 		Fix: "In the middleware that rejects credentials, write an Error with schemas, status \"401\" and detail (RFC 7644 section " +
 			"3.12).",
 		Run: func(ctx context.Context, t *T) {

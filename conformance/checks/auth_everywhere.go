@@ -18,7 +18,7 @@ var wrongToken = conformance.InvalidCredentials("Bearer scimconf-wrong-token")
 var authEverywhere = []check{
 	{
 		ID:           "auth.every-group-method",
-		Title:        "Every method on groups is rejected without credentials",
+		Title:        "GET, POST, PUT, PATCH and DELETE of groups without credentials are rejected with 401",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-2-04"),
 		Level:        should,
 		Requests:     5,
@@ -34,7 +34,7 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.wrong-token-writing",
-		Title:        "Creating, replacing, patching and deleting with a wrong token are rejected with 401",
+		Title:        "POST, PUT, PATCH and DELETE with a wrong token are rejected with 401",
 		Requirements: reqs("RFC7644-3.12-08", "RFC7644-2-03"),
 		Level:        should,
 		Requests:     4,
@@ -50,7 +50,7 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.other-scheme",
-		Title:        "An Authorization header with an unsupported scheme or without a token is rejected with 401",
+		Title:        "An Authorization header with an unsupported scheme or without a token is rejected with 401 or 400",
 		Requirements: reqs("RFC7644-3.12-08", "RFC7644-2-03"),
 		Level:        should,
 		Requests:     3,
@@ -80,13 +80,13 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.query-token",
-		Title:        "A token in the request URL is not accepted",
+		Title:        "A GET with the token only in the request URL is rejected with 401 or 400",
 		Requirements: reqs("RFC7644-7.4-02"),
 		Level:        interop,
 		Requests:     1,
 		Needs:        needs(conformance.NeedToken, conformance.NeedUser),
-		Why: "URLs are stored in logs and browser histories, where an attacker can read the token; RFC 6750 section 2.3 advises " +
-			"against it.",
+		Why: "URLs are stored in logs and browser histories, where an attacker can read the token; RFC 6750 section 2.3 advises against " +
+			"tokens in URLs.",
 		Fix: "Read the token from the Authorization header only, and return 401 if it is only in the URL.",
 		Run: func(ctx context.Context, t *T) {
 			expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.QueryCredentials()}),
@@ -95,7 +95,7 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.every-endpoint",
-		Title:        "Requests to .search, /Bulk, /Me and every listed resource type are rejected without credentials",
+		Title:        "Without credentials, requests to a user, .search, /Bulk, /Me and the endpoint of every resource type are rejected",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-2-04"),
 		Level:        should,
 		Requests:     7,
@@ -107,17 +107,17 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.unknown-endpoint",
-		Title:        "An unknown endpoint returns no data without credentials",
+		Title:        "A GET of an unknown endpoint without credentials is rejected with 401, 403 or 404",
 		Requirements: reqs("RFC7644-2-03"),
 		Level:        should,
 		Requests:     1,
 		Needs:        needs(conformance.NeedCredentials),
 		Why: "A catch-all route that runs before the authentication can return the list of users to any client; this has occurred in " +
 			"practice.",
-		Fix: "Return 401 or 404 for every path without a route.",
+		Fix: "Return 401, 403 or 404 for every path without a route.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/ScimconfNoSuchEndpoint", Credentials: conformance.WithoutCredentials()})
-			t.Holds(slices.Contains([]int{401, 403, 404}, res.Status), "status of "+res.Name+" without credentials", "401 or 404", res.Status)
+			t.Holds(slices.Contains([]int{401, 403, 404}, res.Status), "status of "+res.Name+" without credentials", "401, 403 or 404", res.Status)
 		},
 	},
 	{

@@ -132,14 +132,14 @@ var body = append([]check{
 	},
 	{
 		ID:           "body.odd-ids",
-		Title:        "A GET of an id that cannot exist, such as -1 or %00, returns 404, 400 or 414",
+		Title:        "A GET of an id that no resource has, such as -1 or %00, returns 404, 400 or 414",
 		Requirements: reqs("RFC7644-3.4.1-02"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     8,
 		Why:          whyHostile,
-		Fix: "Return 404 for every id that no resource has, whatever its characters and length. Encode the id before a header such as " +
-			"Location contains it.",
+		Fix: "Return 404 for every id that no resource has, whatever its characters and length. Percent-encode the id before writing it to a " +
+			"header such as Location.",
 		Run: func(ctx context.Context, t *T) {
 			for _, id := range []string{"0", "-1", "00000000-0000-0000-0000-000000000000", "99999999999999999999999", "a%2Fb", "%E5%B1%B1", "%00",
 				strings.Repeat("x", 1500)} {
@@ -156,9 +156,9 @@ var body = append([]check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why: "An attacker who makes a client request such a path sets header fields of the response, such as Set-Cookie, or a whole body: " +
-			"response header injection.",
-		Fix: "Encode an id before a header such as Location contains it; reject header values with CR, LF or NUL.",
+		Why: "An attacker who makes a client request such a path can set header fields of the response, such as Set-Cookie, or its whole body " +
+			"(response header injection).",
+		Fix: "Percent-encode an id before writing it to a header such as Location; reject header values with CR, LF or NUL.",
 		Run: bodyIDInHeader,
 	},
 }, hostileChecks(
@@ -204,7 +204,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:     "duplicate-names",
-		title:  "A body that contains one member twice is rejected, or one of the two values is stored",
+		title:  "A body that contains the member active twice, both times with true, is rejected, or the user is active",
 		body:   func(m string) string { return "{" + m + `,"active":true,"active":true}` },
 		level:  should,
 		why:    whyHostile,
@@ -212,7 +212,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "deep",
-		title: "A body with ten thousand nested arrays in an unknown attribute is rejected, or the attribute is ignored",
+		title: "A POST with ten thousand nested arrays in an unknown attribute causes no 5xx response",
 		body: func(m string) string {
 			return "{" + m + `,"scimconfDeep":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
 		},
@@ -221,7 +221,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "deep-objects",
-		title: "A body with ten thousand nested objects in the attribute name is rejected, or the attribute is ignored",
+		title: "A POST with ten thousand nested objects in the attribute name causes no 5xx response",
 		body: func(m string) string {
 			return "{" + m + `,"name":` + strings.Repeat(`{"a":`, 10000) + "1" + strings.Repeat("}", 10000) + "}"
 		},
@@ -230,7 +230,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "many-members",
-		title: "A body with five thousand unknown members is rejected, or the members are ignored",
+		title: "A POST with five thousand unknown members causes no 5xx response",
 		body: func(m string) string {
 			var b strings.Builder
 			for i := range 5000 {
@@ -243,7 +243,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "huge-text",
-		title: "A string of one megabyte is rejected or stored whole",
+		title: "A nickName of 1 MiB is rejected, ignored or stored whole",
 		body:  func(m string) string { return "{" + m + `,"nickName":"` + strings.Repeat("x", 1<<20) + `"}` },
 		level: should,
 		why:   whyHostile,
@@ -256,14 +256,14 @@ var body = append([]check{
 	hostile{
 		id:       "huge-number",
 		requests: 1,
-		title:    "A number outside every numeric range, such as 1e999999, is rejected or ignored",
+		title:    "A POST with the number 1e999999 in an unknown attribute causes no 5xx response",
 		body:     func(m string) string { return "{" + m + `,"scimconfNumber":1e999999}` },
 		level:    should,
 		why:      whyHostile,
 	},
 	hostile{
 		id:     "invalid-utf-8",
-		title:  "Bytes that are not UTF-8 are rejected, or returned as valid UTF-8",
+		title:  "A body with bytes that are not UTF-8 is rejected, or a GET of the created user returns valid UTF-8",
 		body:   func(m string) string { return "{" + m + ",\"nickName\":\"a\xff\xfeb\"}" },
 		level:  should,
 		why:    "One user with a string that is not UTF-8 makes every list that contains this user unreadable for clients.",
@@ -271,7 +271,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "null-character",
-		title: "A string with the character U+0000 is rejected, or stored with or without this character",
+		title: "A nickName with the character U+0000 is rejected, ignored, or stored with or without this character",
 		body:  func(m string) string { return "{" + m + `,"nickName":"a\u0000b"}` },
 		level: should,
 		why: "PostgreSQL rejects U+0000, so that the server returns a 500; C libraries end the string at U+0000, so that the user " +
@@ -285,10 +285,11 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "half-surrogate",
-		title: "A string with half of a surrogate pair, such as \\ud800, is rejected, or the half is replaced",
+		title: "A POST of a string with half of a surrogate pair, \\ud800, causes no 5xx response",
 		body:  func(m string) string { return "{" + m + `,"nickName":"a\ud800b"}` },
 		level: should,
-		why:   "Half of a surrogate pair has no UTF-8 encoding; clients cannot parse any list that contains the string.",
+		why: "Half of a surrogate pair has no UTF-8 encoding; a server that does not validate strings fails when it stores or returns this " +
+			"one.",
 	},
 	hostile{
 		id:     "byte-order-mark",
@@ -301,7 +302,7 @@ var body = append([]check{
 	hostile{
 		id:       "prototype",
 		requests: 2,
-		title:    "Members named __proto__ and constructor have no effect",
+		title:    "A body with members named __proto__ and constructor is rejected, or these members have no effect",
 		body: func(m string) string {
 			return "{" + m + `,"__proto__":{"active":false,"admin":true},"constructor":{"prototype":{"admin":true}}}`
 		},
@@ -324,7 +325,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:         "form",
-		title:      "A body in the form application/x-www-form-urlencoded is rejected",
+		title:      "A body of the media type application/x-www-form-urlencoded is rejected",
 		body:       func(string) string { return "userName=«name»&schemas=y" },
 		header:     http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 		mustReject: true,
@@ -342,7 +343,7 @@ var body = append([]check{
 	},
 	hostile{
 		id:     "wrong-charset",
-		title:  "A body with charset=utf-16, which JSON does not permit, is rejected or read as UTF-8",
+		title:  "A POST with charset=utf-16 in Content-Type, which JSON does not permit, causes no 5xx response",
 		body:   func(m string) string { return "{" + m + "}" },
 		header: http.Header{"Content-Type": {"application/scim+json; charset=utf-16"}},
 		level:  should,

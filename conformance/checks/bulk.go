@@ -171,8 +171,9 @@ var bulk = []check{
 		Run: bulkOrder,
 	},
 	{
-		ID:           "bulk.error",
-		Title:        "A failed operation reports the status and the Error of the equivalent single request",
+		ID: "bulk.error",
+		Title: "The result of a failed operation in a bulk request has the status of the equivalent single request, and an Error as " +
+			"response",
 		Requirements: reqs("RFC7644-3.7-14", "RFC7644-3.7-18", "RFC7644-3.7-16", "RFC7644-3.7.3-02"),
 		Level:        must,
 		Needs:        bulkUsers,
@@ -184,7 +185,7 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.error-location",
-		Title:        "The results of failed PUT, PATCH and DELETE operations in a bulk request have a location",
+		Title:        "The result of a failed DELETE in a bulk request has a location",
 		Requirements: reqs("RFC7644-3.7-13"),
 		Level:        must,
 		Needs:        bulkUsers,
@@ -223,7 +224,8 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			fail := failingOperations(ctx, t, "bad", "worse")
 			res := postBulkOK(ctx, t, postOperation(t, "first", nil), fail.operations[0], fail.operations[1], postOperation(t, "last", nil))
-			t.Expect("status of GET of the user after two failures", 200, t.Get(ctx, createdPath(t, res, "/Users", "last")).Status)
+			t.Expect("status of GET of the user whose POST follows the two failed "+
+				"operations", 200, t.Get(ctx, createdPath(t, res, "/Users", "last")).Status)
 		},
 	},
 	{
@@ -246,7 +248,7 @@ var bulk = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     5,
-		Why:          "A server that stops after fewer errors than failOnErrors does not create accounts that the client expects.",
+		Why:          "If a server stops before the number of errors reaches failOnErrors, accounts that the client expects are not created.",
 		Fix:          "Compare the number of errors with failOnErrors, not with 1.",
 		Run:          bulkFailOnErrorsCounts,
 	},
@@ -329,9 +331,10 @@ func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 2,
 		"Operations": []doc{fail.operations[0], postOperation(t, "between", nil), fail.operations[1], postOperation(t, "after", nil)}})
 	processed(t, res)
-	t.Expect("status of GET of the user between the errors", 200, t.Get(ctx, createdPath(t, res, "/Users", "between")).Status)
+	t.Expect("status of GET of the user whose POST is between the two failed "+
+		"operations", 200, t.Get(ctx, createdPath(t, res, "/Users", "between")).Status)
 	found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
-	t.Expect("number of users that were created after the second error", 0, len(found.IDs()))
+	t.Expect("number of users that the POST after the second failed operation created", 0, len(found.IDs()))
 }
 
 func bulkFailOnErrors(ctx context.Context, t *T) {
@@ -340,12 +343,13 @@ func bulkFailOnErrors(ctx context.Context, t *T) {
 		doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1,
 			"Operations": []doc{postOperation(t, "before", nil), fail.operations[0], postOperation(t, "after", nil)}})
 	processed(t, res)
-	t.Expect("status of GET of the user before the error", 200, t.Get(ctx, createdPath(t, res, "/Users", "before")).Status)
+	t.Expect("status of GET of the user whose POST precedes the failed "+
+		"operation", 200, t.Get(ctx, createdPath(t, res, "/Users", "before")).Status)
 	found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
-	t.Expect("number of users that were created after the error", 0, len(found.IDs()))
+	t.Expect("number of users that the POST after the failed operation created", 0, len(found.IDs()))
 	t.About(res)
 	unprocessed := slices.IndexFunc(results(res), func(o *scim.Object) bool { return o.Text("bulkId") == "after" })
-	t.Warn(unprocessed < 0, "result of the POST after the error, which is not processed", "absent", "present")
+	t.Warn(unprocessed < 0, "result of the POST that follows the failed operation and is not processed", "absent", "present")
 }
 
 // processed requires that the response to a bulk request in which the number of errors reaches failOnErrors contains results. RFC 7644 does

@@ -44,7 +44,7 @@ var bulkLimits = []check{
 	},
 	{
 		ID:           "bulk.version",
-		Title:        "The result of a successful operation of a bulk request contains the version of the resource",
+		Title:        "The result of a POST in a bulk request contains the version of the created resource",
 		Requirements: reqs("RFC7644-3.7.3-03"),
 		Level:        should,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
@@ -80,7 +80,7 @@ var bulkLimits = []check{
 			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to test")
 			res := postBulk(ctx, t,
 				doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
-			t.Require("status of a bulk request over the limit", 413, res.Status)
+			t.Require("status of a bulk request larger than maxPayloadSize", 413, res.Status)
 			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the Error with status 413",
 				"a string that contains the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 		},
@@ -119,7 +119,7 @@ func bulkMaxOperations(ctx context.Context, t *T) {
 	t.SkipIf(limit <= 0 || limit > 2000, "bulk.maxOperations is missing or too large to test")
 	operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
 	res := postBulk(ctx, t, operations...)
-	t.Require("status of a bulk request with one operation too many", 413, res.Status)
+	t.Require("status of a bulk request with one operation more than maxOperations", 413, res.Status)
 	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the Error with status 413",
 		"a string that contains the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 }

@@ -66,7 +66,7 @@ var bulkMalformed = []check{
 		}),
 	{
 		ID:           "bulk.same-bulk-id",
-		Title:        "In a bulk request, at least one of two operations with the same bulkId is rejected",
+		Title:        "A bulk request in which two operations have the same bulkId is rejected as a whole, or its second operation is",
 		Requirements: reqs("RFC7644-3.7-08"),
 		Level:        may,
 		Needs:        bulkUsers,

@@ -43,8 +43,9 @@ var bulkReferences = []check{
 		Run:          bulkReferenceForward,
 	},
 	{
-		ID:           "bulk.reference-circular",
-		Title:        "Two groups that a bulk request makes members of each other are created with their members, or rejected with 409",
+		ID: "bulk.reference-circular",
+		Title: "Two groups that a bulk request makes members of each other are created with their members, or at least one of them is " +
+			"rejected with 409 or 400",
 		Requirements: reqs("RFC7644-3.7.1-01", "RFC7644-3.7.1-02"),
 		Level:        must,
 		Needs:        bulkGroups,

@@ -225,8 +225,9 @@ var characteristics = []check{
 		},
 	},
 	{
-		ID:           "characteristics.unique",
-		Title:        "A POST is rejected if another object has its value of a unique attribute; a PUT with the object's own value is not",
+		ID: "characteristics.unique",
+		Title: "A POST with a value of a unique attribute that another object has is rejected; a PUT that repeats the object's own value is " +
+			"not",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-26"),
 		Level:        should,
 		Needs:        writesAny,
@@ -237,8 +238,9 @@ var characteristics = []check{
 		Run: characteristicsUnique,
 	},
 	{
-		ID:           "characteristics.unique-other-case",
-		Title:        "Values of a unique attribute that is not caseExact are unique case-insensitively",
+		ID: "characteristics.unique-other-case",
+		Title: "A POST is rejected if its value of a unique attribute that is not caseExact differs only by case from the value of another " +
+			"object",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-14"),
 		Level:        should,
 		Needs:        writesAny,
@@ -249,7 +251,7 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.case-kept",
-		Title:        "The case of caseExact values is preserved",
+		Title:        "The value of a caseExact attribute is returned in the case in which it was sent",
 		Requirements: reqs("RFC7643-7-15"),
 		Level:        must,
 		Needs:        writesAny,

@@ -14,7 +14,7 @@ import (
 
 // characteristicValues are the checks of data types and of multi-valued attributes.
 var characteristicValues = []check{
-	kindCheck("integer", "integer", "Fractions, strings and objects are not stored in an integer attribute", "RFC7643-2.3.4-01", 12,
+	kindCheck("integer", "integer", "Fractions, strings, objects and arrays are not stored in an integer attribute", "RFC7643-2.3.4-01", 12,
 		isWholeNumber, 1.5, "many", doc{"value": 1}, []int{1}),
 	kindCheck("decimal", "decimal", "Strings and objects are not stored in a decimal attribute", "RFC7643-2.3.3-01", 2, isNumber, "heavy",
 		doc{"value": 1}),
@@ -77,7 +77,7 @@ var characteristicValues = []check{
 	},
 	{
 		ID:           "characteristics.round-trip",
-		Title:        "Every attribute that a schema describes as writable and readable is returned as sent",
+		Title:        "Every writable and readable attribute of an extension or a custom resource type is returned as sent",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-7-23"),
 		Level:        must,
 		Needs:        writesAny,

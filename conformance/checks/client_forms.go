@@ -107,16 +107,18 @@ var patchForms = []check{
 		Level:        interop,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID with its compliance flag sends changed names in this form; if the server rejects it, the whole update is lost.",
-		Fix:          "Resolve each member name in a value without a path in the same way as a path.",
+		Why: "Entra ID with its compliance flag sends a changed given name or family name in this form; if the server rejects the form, the " +
+			"whole update is lost.",
+		Fix: "In an operation without a path, resolve each member name of the value in the same way as a path.",
 		Run: func(ctx context.Context, t *T) {
 			o := patched(ctx, t, t.CreateUser(ctx, "dotted", nil), doc{"op": "replace", "value": doc{"name.givenName": "Ada"}})
 			t.Expect("name.givenName", "Ada", value(o, "name.givenName"))
 		},
 	},
 	{
-		ID:           "patch.add-creates-element",
-		Title:        "The operation add with a value filter without a match creates the element",
+		ID: "patch.add-creates-element",
+		Title: "A PATCH add with a filter in the path that matches no element, such as emails[type eq \"work\"].value, creates the " +
+			"element",
 		Requirements: reqs("RFC7644-3.5.2.1-14"),
 		Level:        interop,
 		Needs:        patches,
@@ -142,7 +144,7 @@ var patchForms = []check{
 	},
 	{
 		ID:           "patch.manager-as-text",
-		Title:        "The manager is set by a string with the id of a user",
+		Title:        "A PATCH that sets manager to a string with the id of a user sets manager.value",
 		Requirements: reqs("RFC7643-8.7.1-19", "RFC7643-4.3-02"),
 		Level:        interop,
 		Needs:        append(slices.Clone(patches), conformance.NeedEnterprise),

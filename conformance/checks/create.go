@@ -75,7 +75,7 @@ var create = []check{
 	},
 	{
 		ID:           "create.keeps-attributes",
-		Title:        "Attributes sent in a POST are returned by a GET with the same types",
+		Title:        "Attributes sent in a POST are returned by a GET with the same values and types",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-2.3-02", "RFC7643-2.3.2-01", "RFC7643-2.3.1-01", "RFC7643-2.4-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -121,8 +121,8 @@ var create = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedEnterprise),
 		Requests:     3,
-		Why: "Workforce directories send department, cost center and manager in this extension; without them, approvals have " +
-			"no recipient.",
+		Why: "Workforce directories send department, cost center and manager in this extension; without them, requests for approval have no " +
+			"recipient.",
 		Fix: "Store the extension as an object under its URN, and list the URN in schemas while the extension has data.",
 		Run: createEnterpriseExtension,
 	},
@@ -155,7 +155,7 @@ var create = []check{
 	},
 	{
 		ID:           "create.missing-user-name",
-		Title:        "A user with an absent or empty userName is rejected with 400 and not stored",
+		Title:        "A user with an absent or empty userName is rejected with 400",
 		Requirements: reqs("RFC7643-4.1.1-01", "RFC7644-3.3-11", "RFC7643-7-32"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -189,7 +189,7 @@ var create = []check{
 	},
 	{
 		ID:           "create.wrong-types",
-		Title:        "Values of the wrong JSON type are rejected with 400",
+		Title:        "A POST with a name, userName or emails of the wrong JSON type is rejected with 400",
 		Requirements: reqs("RFC7644-3.3-11", "RFC7643-2.3-02", "RFC7644-3.12-22"),
 		Level:        should,
 		Needs:        writesUsers,
@@ -228,7 +228,7 @@ var create = []check{
 	},
 	{
 		ID:           "create.password-never-returned",
-		Title:        "A password is in no response: not to POST or GET, not in a list, and not when requested by name",
+		Title:        "A password is in no response: not to POST or GET, not in a list, and not in a GET whose attributes parameter names it",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-19", "RFC7643-7-21"),
 		Level:        must,
 		Needs:        writesUsers,

@@ -77,7 +77,7 @@ var createValues = []check{
 			"name": doc{"formatted": "Dr. Ada King Byron III", "familyName": "Byron", "givenName": "Ada", "middleName": "King",
 				"honorificPrefix": "Dr.", "honorificSuffix": "III"},
 		}),
-	roundTrip("multi-valued-attributes", "Every multi-valued attribute of the User schema is returned as sent", scim.UserSchema,
+	roundTrip("multi-valued-attributes", "phoneNumbers, ims, photos, entitlements and roles of a user are returned as sent", scim.UserSchema,
 		writesUsers, doc{
 			"phoneNumbers": []doc{{"value": "tel:+1-201-555-0123", "type": "work", "display": "Office", "primary": true},
 				{"value": "tel:+1-201-555-0124", "type": "mobile"}},
@@ -93,7 +93,7 @@ var createValues = []check{
 			{"type": "work", "streetAddress": "12 St James's Square\nSecond floor", "locality": "London", "region": "LDN", "postalCode": "SW1Y 4JH",
 				"country": "GB", "formatted": "12 St James's Square\nLondon"}},
 	}),
-	roundTrip("enterprise-attributes", "Every attribute of the enterprise extension is returned as sent", scim.EnterpriseUserSchema,
+	roundTrip("enterprise-attributes", "Every string attribute of the enterprise extension is returned as sent", scim.EnterpriseUserSchema,
 		append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		// The zeros at the start are lost if a server stores the string as a number.
 		doc{"employeeNumber": "00701984", "costCenter": "0413", "organization": "Universal Studios", "division": "Theme Park",
@@ -116,7 +116,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     5,
-		Why:          "Applications show the name of the approver from manager.displayName; a client could show the name of another user there.",
+		Why:          "Applications show the name of the approver from manager.displayName; a client could write the name of another user there.",
 		Fix:          "Ignore the readOnly manager.displayName in request bodies; derive it from the user that manager.value names, or omit it.",
 		Run:          createManagerName,
 	},
@@ -139,7 +139,7 @@ var createValues = []check{
 	},
 	{
 		ID:           "create.outer-spaces",
-		Title:        "Spaces at both ends of a string are stored, or the string is rejected",
+		Title:        "Spaces at both ends of displayName are stored, or the POST is rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
 		// The level is Should, because RFC 7644 section 3.3 permits servers to change the content of a POST.
 		Level:    should,
@@ -162,7 +162,7 @@ var createValues = []check{
 	},
 	{
 		ID:           "create.long-text",
-		Title:        "A string of two thousand characters is stored whole, or rejected",
+		Title:        "A displayName of 1,998 characters is stored whole, ignored or rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -216,7 +216,7 @@ var createValues = []check{
 		Requests:     3,
 		Why: "Entra ID sends schema URIs that no server declares; if they are returned, other clients assume that the server " +
 			"supports them.",
-		Fix: "Remove each URI that /ResourceTypes does not list for the resource type from schemas, or return 400.",
+		Fix: "Remove from schemas each URI that /ResourceTypes does not list for the resource type, or return 400.",
 		Run: createUnknownSchema,
 	},
 	{
@@ -339,7 +339,7 @@ var createValues = []check{
 	},
 	{
 		ID:           "create.no-extension",
-		Title:        "A user without extension data is created, and schemas contains no extension",
+		Title:        "In a user created without enterprise data, schemas does not contain the enterprise extension",
 		Requirements: reqs("RFC7643-6-11", "RFC7643-3-03"),
 		Level:        should,
 		Needs:        writesUsers,

@@ -39,8 +39,8 @@ var cursorPaging = []check{
 	},
 	{
 		ID: "cursor.configuration",
-		Title: "pagination in the ServiceProviderConfig has the booleans cursor and index; its optional members have the values of " +
-			"RFC 9865",
+		Title: "pagination in the ServiceProviderConfig has the booleans cursor and index; its optional members have values that RFC 9865 " +
+			"permits",
 		Requirements: reqs("RFC9865-4-02", "RFC9865-4-03", "RFC9865-4-04"),
 		Level:        must,
 		Requests:     1,
@@ -225,7 +225,7 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.count-changed",
-		Title:        "If count changes between pages, the pages contain all users, or the request is rejected with 400",
+		Title:        "If count changes between pages, the pages together contain all users, or the second page is rejected with 400",
 		Requirements: reqs("RFC9865-2.1-04"),
 		Level:        should,
 		Needs:        cursors,

@@ -47,7 +47,7 @@ var del = []check{
 	},
 	{
 		ID:           "delete.not-listed",
-		Title:        "A deleted resource appears in no list and matches no filter",
+		Title:        "A deleted user is not found by a filter on userName and not counted in totalResults",
 		Requirements: reqs("RFC7644-3.6-02"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter),

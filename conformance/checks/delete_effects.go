@@ -23,7 +23,7 @@ var deleteEffects = []check{
 	},
 	{
 		ID:           "delete.manager",
-		Title:        "A user whose manager was deleted still exists",
+		Title:        "A user whose manager was deleted still exists and can be replaced",
 		Requirements: reqs("RFC7644-3.6-01", "RFC7643-2.3.7-06"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
@@ -34,7 +34,7 @@ var deleteEffects = []check{
 	},
 	{
 		ID:           "delete.not-searched",
-		Title:        "A search by POST to .search does not return a deleted resource",
+		Title:        "A search by POST to .search does not return a deleted user",
 		Requirements: reqs("RFC7644-3.6-02"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),

@@ -105,7 +105,7 @@ var discovery = []check{
 	},
 	{
 		ID:           "discovery.user-schema",
-		Title:        "The User schema describes userName as required, unique and not caseExact, and password as writeOnly",
+		Title:        "The User schema describes userName, password, groups, active and emails as in RFC 7643, for example password as writeOnly",
 		Requirements: reqs("RFC7643-4.1.1-14", "RFC7643-4.1.1-03", "RFC7643-8.7.1-01", "RFC7643-8.7.1-07", "RFC7643-8.7.1-13"),
 		Level:        must,
 		Requests:     1,

@@ -29,7 +29,7 @@ var discoveryClaims = []check{
 		Requirements: reqs("RFC7643-3.1-24", "RFC7643-7-33"),
 		Level:        must,
 		Requests:     3,
-		Why:          "Clients store meta.location to read the document again; from another location, they get a 404 or another document.",
+		Why:          "Clients store meta.location to read the document again; from a wrong URI, they get a 404 or another document.",
 		Fix: "Set meta.location to the URI of the document, such as /Schemas/{URN} or /ResourceTypes/User below the base URL, and " +
 			"meta.resourceType to ServiceProviderConfig, ResourceType or Schema.",
 		Run: discoveryMeta,

@@ -25,7 +25,7 @@ var schemaDefinitions = []check{
 	},
 	{
 		ID:           "discovery.group-schema",
-		Title:        "The Group schema describes displayName as a single string and the sub-attributes of members as immutable",
+		Title:        "The Group schema describes displayName as a single-valued string and the sub-attributes of members as immutable",
 		Requirements: reqs("RFC7643-8.7.1-17", "RFC7643-8.7.1-16", "RFC7643-4.2-04"),
 		Level:        should,
 		Requests:     1,

@@ -81,7 +81,7 @@ var errors = []check{
 	},
 	{
 		ID:           "errors.wrong-method",
-		Title:        "A method that a path does not support is rejected without a server error",
+		Title:        "PUT and PATCH of /Users and POST to the path of a user are rejected with a 4xx status or 501",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.2-07"),
 		Level:        should,
 		Needs:        writesUsers,

@@ -135,7 +135,7 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.modified",
-		Title:        "A GET with If-None-Match and another tag returns 200 with the resource",
+		Title:        "A GET with an old tag in If-None-Match returns 200 with the resource",
 		Requirements: reqs("RFC7644-3.14-04", "RFC7644-3.14-09"),
 		Level:        must,
 		Needs:        etagUsers,
@@ -232,7 +232,7 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.any",
-		Title:        "If-Match: * succeeds on an existing resource",
+		Title:        "A PUT with If-Match: * of an existing resource succeeds",
 		Requirements: reqs("RFC7644-3.14-10"),
 		Level:        must,
 		Needs:        etagUsers,
@@ -302,7 +302,7 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.race",
-		Title:        "Of several concurrent writers with the same tag exactly one succeeds; the rest are rejected with 412",
+		Title:        "Of several concurrent PUTs with the same tag in If-Match exactly one succeeds; the rest are rejected with 412, 409 or 429",
 		Requirements: reqs("RFC7644-3.14-06"),
 		Level:        must,
 		Needs:        etagUsers,

@@ -81,8 +81,8 @@ func wrongRow(ctx context.Context, t *T, r row) string {
 	if res.Status == 200 && slices.Equal(sorted(strings.Fields(r.want)...), got) {
 		return ""
 	}
-	return fmt.Sprintf("GET /Users?filter, with the same operator and userName, title or displayName, returned %d without exactly the users "+
-		"that match", res.Status)
+	return fmt.Sprintf("GET /Users?filter, with the same operator and userName, title or displayName, returned %d, but not exactly the "+
+		"users that match", res.Status)
 }
 
 // declined reports whether the target rejects a filter that it does not support.

@@ -109,7 +109,7 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.case-exact-values",
-		Title:        "A filter compares externalId and id case-sensitively",
+		Title:        "A filter compares externalId case-sensitively",
 		Requirements: reqs("RFC7644-3.4.2.2-57", "RFC7643-3.1-17", "RFC7643-7-14"),
 		Level:        must,
 		Needs:        filters,

@@ -162,7 +162,8 @@ var filterLogic = []check{
 		[2]string{bob + ` or title co " Chief"`, bob + ` Or title co " Chief"`},
 		[2]string{scope + `not (` + employee + `)`, scope + `NOT (` + employee + `)`}),
 	sameInCapitals("value-path-ignores-case",
-		"Names, operators and values that are not caseExact are case-insensitive in square brackets", "RFC7644-3.4.2.2-36",
+		"In square brackets, names and operators are case-insensitive, and so are values of attributes that are not "+
+			"caseExact", "RFC7644-3.4.2.2-36",
 		[2]string{`emails[type eq "work" and value sw "«P»dan"]`, `emails[type EQ "work" AND value SW "«P»dan"]`},
 		[2]string{`emails[type eq "work" and value sw "«P»dan"]`, `emails[TYPE eq "work" and Value sw "«P»dan"]`},
 		[2]string{`emails[type eq "work" and value sw "«P»dan"]`, `emails[type eq "WORK" and value sw "«P»dan"]`}),

@@ -95,23 +95,29 @@ func (g graded) with(id, title string, requirements []string, table ...row) chec
 }
 
 var filterSchema = []check{
-	integers.with("integer-eq", "The operator eq compares integers by value", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-eq", "The operator eq compares integers as numbers, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"),
 		row{`«it» eq 10`, "b"},
 		row{`«it» eq 1`, ""}),
-	integers.with("integer-ne", "The operator ne compares integers by value", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-ne", "The operator ne compares integers as numbers, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"),
 		row{`«it» ne 10`, "a c"}),
-	integers.with("integer-gt", "The operators gt and ge compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-gt", "The operators gt and ge compare integers as numbers, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» gt 9`, "b c"}, row{`«it» ge 10`, "b c"}, row{`«it» gt 42`, ""}),
-	integers.with("integer-lt", "The operators lt and le compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-lt", "The operators lt and le compare integers as numbers, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» lt 42`, "a b"}, row{`«it» le 10`, "a b"}, row{`«it» lt 9`, ""}),
 	integers.because("Clients use pr to find objects with or without a value; after a wrong result they change the wrong objects.",
 		"Treat an integer attribute as present if it has a value; 0 is a value.").with("integer-pr",
 		"The operator pr matches objects with a value of an integer attribute", reqs("RFC7644-3.4.2.2-16"),
 		row{`«it» pr`, "a b c"},
 		row{`not («it» pr)`, ""}),
-	decimals.with("decimal-eq", "The operator eq compares decimals by value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
+	decimals.with("decimal-eq", "The operator eq compares decimals as numbers, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
 		row{`«it» eq 10.250`, "b"}, row{`«it» eq 2`, ""}),
-	decimals.with("decimal-order", "The operators gt and lt compare decimals by value, including negative ones", reqs("RFC7644-3.4.2.2-21"),
+	decimals.with("decimal-order", "The operators gt, ge, lt and le compare decimals, including negative ones, as numbers, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-21"),
 		row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 10`, "a c"}, row{`«it» le 1e1`, "a c"}),
 	graded{
 		trait: "is a writable dateTime", fits: singleValued("dateTime"),
@@ -119,7 +125,8 @@ var filterSchema = []check{
 		why: "Clients write the same time in different time zones, such as 10:20:30Z and 12:20:30+02:00; a server that compares them as " +
 			"strings returns the wrong objects.",
 		fix: "Parse the operand and the value as times with their time zones, and compare the times.",
-	}.with("date-time-own", "A filter compares dateTimes that clients write as times, not as strings", reqs("RFC7644-3.4.2.2-20"),
+	}.with("date-time-own", "A filter on a writable dateTime attribute compares its values as times, not as "+
+		"strings", reqs("RFC7644-3.4.2.2-20"),
 		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
 		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
 	graded{
@@ -155,7 +162,8 @@ var filterSchema = []check{
 		trait: "is binary", fits: singleValued("binary"), values: [3]any{"AAEC", "AAED", "//79"},
 		why: "Clients look up a certificate by its value, and store it twice or for the wrong user if the result is wrong.",
 		fix: "Compare the base64 strings case-sensitively, or compare the decoded bytes.",
-	}.with("binary-eq", "The operator eq compares binary values", reqs("RFC7644-3.4.2.2-09"),
+	}.with("binary-eq", "The operator eq on a binary attribute finds exactly the objects whose base64 value is the "+
+		"operand", reqs("RFC7644-3.4.2.2-09"),
 		row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
 }
 

@@ -283,7 +283,7 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.extra-blanks",
-		Title:        "Extra spaces between the parts of a filter change nothing",
+		Title:        "Extra spaces before, between and after the parts of a filter do not change the result",
 		Requirements: reqs(abnf),
 		Level:        may,
 		Needs:        filters,
@@ -296,7 +296,7 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.core-schema-of-group",
-		Title:        "A condition on an attribute with the URN of another resource type matches no users or is rejected",
+		Title:        "On /Users, a condition on displayName with the URN of the Group schema matches no users or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"),
 		Level:        must,
 		Needs:        filters,

@@ -356,7 +356,8 @@ var filterDates = []check{
 			{scope + `(meta.created lt ` + hour(-1) + ` or meta.created gt ` + hour(1) + `)`, ""},
 		}
 	}),
-	dateTimeCheck("last-modified", "meta.lastModified can be used in filters", func(at time.Time, _ string) []row {
+	dateTimeCheck("last-modified", "The operator gt on meta.lastModified finds exactly the users that were changed later than the "+
+		"operand", func(at time.Time, _ string) []row {
 		return []row{{scope + `meta.lastModified gt ` + timeOperand(at.Add(-time.Hour)), allPeople},
 			{scope + `meta.lastModified gt ` + timeOperand(at.Add(time.Hour)), ""}}
 	}),
@@ -416,8 +417,9 @@ var filterCommon = []check{
 		Run: rows(false, row{scope + `meta.resourceType eq "User"`, allPeople}, row{scope + `meta.resourceType eq "Group"`, ""}),
 	},
 	{
-		ID:           "filter.meta",
-		Title:        "A filter on meta.location or meta.version matches the users with that value, or is rejected with 400 invalidFilter",
+		ID: "filter.meta",
+		Title: "A filter with eq on meta.location or pr on meta.version finds exactly the users that match, or is rejected with 400 " +
+			"invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-60"),
 		Level:        should,
 		Needs:        filters,
@@ -505,7 +507,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.complex-as-text",
-		Title:        "A complex attribute is not compared as a string",
+		Title:        "A filter with co on a complex attribute, such as name, matches no user or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-53"),
 		Level:        should,
 		Needs:        filters,
@@ -518,7 +520,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.id-case-exact",
-		Title:        "A filter on id compares it case-sensitively",
+		Title:        "A filter with eq on id is case-sensitive",
 		Requirements: reqs("RFC7643-3.1-12", "RFC7644-3.4.2.2-57"),
 		Level:        may,
 		Needs:        filters,
@@ -585,7 +587,7 @@ var filterCommon = []check{
 		Fixture:      staff,
 		Requests:     1,
 		Why:          "Administrators type department names in different case. A case-sensitive comparison misses some of the users.",
-		Fix:          "Apply caseExact of the extension's schema as for core attributes.",
+		Fix:          "Compare values of extension attributes case-insensitively, unless the schema of the extension sets caseExact to true.",
 		Run:          rows(false, row{enterprise + `department eq "«P» research"`, "fin hal"}),
 	},
 }

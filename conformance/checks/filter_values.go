@@ -118,7 +118,7 @@ const usualEncoding = "userName%20eq%20%22«P»ada%40example.com%22"
 var filterValues = []check{
 	{
 		ID:           "filter.unicode",
-		Title:        "Filters match strings beyond ASCII",
+		Title:        "A filter finds a displayName with characters beyond ASCII, such as 東 and 🚀",
 		Requirements: reqs("RFC7643-2.3.1-01", "RFC7644-3.4.2.2-09"),
 		Level:        must,
 		Needs:        filters,
@@ -141,7 +141,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.unicode-case",
-		Title:        "Case-insensitive comparison includes letters beyond ASCII",
+		Title:        "A filter compares letters beyond ASCII, such as å and Å, case-insensitively",
 		Requirements: reqs("RFC7644-3.4.2.2-57"),
 		Level:        should,
 		Needs:        filters,
@@ -152,7 +152,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.unicode-distinct",
-		Title:        "Letters with and without accents are different",
+		Title:        "A filter for a name without accents, such as Muller, does not match the name with accents, such as Müller",
 		Requirements: reqs("RFC7644-3.4.2.2-09"),
 		Level:        should,
 		Needs:        filters,
@@ -182,7 +182,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.sees-changes",
-		Title:        "Filters use the value that was written last",
+		Title:        "After a PUT that changes displayName, a filter finds the user by the new displayName and not by the old one",
 		Requirements: reqs("RFC7644-3.4.2.2-03", "RFC7644-3.4.2.2-09"),
 		Level:        must,
 		Needs:        filters,
@@ -193,7 +193,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.sees-removals",
-		Title:        "Filters no longer match a removed value",
+		Title:        "After a PUT that removes an email address, a filter does not find the user by this address",
 		Requirements: reqs("RFC7644-3.4.2.2-03", "RFC7644-3.4.2.2-16"),
 		Level:        must,
 		Needs:        filters,
@@ -204,7 +204,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.not-shown",
-		Title:        "A filter works on an attribute that the response omits",
+		Title:        "A filter on an attribute that the attributes parameter does not name finds the users that match",
 		Requirements: reqs("RFC7644-3.4.2.2-03", "RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        filters,
@@ -259,7 +259,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.reference-name",
-		Title:        "A filter can name the sub-attribute $ref",
+		Title:        "A filter with eq on members.$ref finds the groups of a member",
 		Requirements: reqs("RFC7644-3.4.2.2-49"),
 		Level:        should,
 		Needs:        groupFilters,

@@ -101,7 +101,8 @@ var memberChanges = func() []check {
 			[]string{"ann", "ben"}, func(id func(string) string) []doc {
 				return []doc{{"op": "add", "path": "members", "value": doc{"value": id("ben")}}}
 			}, true},
-		{"patch-core-urn", "PATCH accepts members qualified with the URN of the Group schema", reqs("RFC7644-3.5.2-19"), must, []string{"ann"},
+		{"patch-core-urn", "PATCH add with the path members, qualified with the URN of the Group schema, adds the " +
+			"member", reqs("RFC7644-3.5.2-19"), must, []string{"ann"},
 			[]string{"ann", "ben"}, func(id func(string) string) []doc {
 				return []doc{{"op": "add", "path": scim.GroupSchema + ":members", "value": memberList(id("ben"))}}
 			}, false},
@@ -300,7 +301,7 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.gone",
-		Title:        "After DELETE a group returns 404 to every method, and so does an unknown group",
+		Title:        "PUT and PATCH of a deleted or unknown group, and a second DELETE of a group, return 404",
 		Requirements: reqs("RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesGroups,
@@ -354,8 +355,9 @@ var groupMembers = []check{
 		Run:          groupsFindIgnoresCase,
 	},
 	{
-		ID:           "groups.members-no-list",
-		Title:        "A POST whose members are no list of objects is rejected, or creates a group whose members are absent or a list of objects",
+		ID: "groups.members-no-list",
+		Title: "A POST in which members is not a list of objects is rejected, or creates a group whose members are absent or a list of " +
+			"objects",
 		Requirements: reqs("RFC7643-2.4-01", "RFC7643-2.3-02"),
 		Level:        must,
 		Needs:        writesGroups,
@@ -408,7 +410,7 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.patch-atomic",
-		Title:        "If an operation fails, the members that earlier operations of the PATCH have added are removed",
+		Title:        "If an operation of a PATCH fails, the members that its earlier operations add are not stored",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patchesGroups,

@@ -149,8 +149,9 @@ var groups = []check{
 		Run: groupsUserGroups,
 	},
 	{
-		ID:           "groups.user-groups-current",
-		Title:        "The attribute groups of a user shows a changed group immediately: its new name, and its new members",
+		ID: "groups.user-groups-current",
+		Title: "The attribute groups of a user is current in the first GET after the user is added to a group or removed, or the group is " +
+			"renamed",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-4.1.2-11"),
 		Level:        must,
 		Needs:        writesGroups,

@@ -132,7 +132,7 @@ var list = []check{
 	},
 	{
 		ID:           "list.stable-order",
-		Title:        "The same query returns the same order",
+		Title:        "Two identical list requests return the users in the same order",
 		Requirements: reqs("RFC7644-3.4.2.4-13"),
 		Level:        should,
 		Needs:        writesUsers,

@@ -64,7 +64,7 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.start-index-only",
-		Title:        "startIndex works without count",
+		Title:        "A request with startIndex and without count returns the matches from startIndex on",
 		Requirements: reqs("RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-08"),
 		Level:        must,
 		Needs:        pagesKnown,
@@ -81,7 +81,7 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.count-only",
-		Title:        "count works without startIndex and starts at the first match",
+		Title:        "A request with count and without startIndex returns the matches from the first one on",
 		Requirements: reqs("RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-04"),
 		Level:        must,
 		Needs:        pagesKnown,
@@ -96,7 +96,7 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.huge-count",
-		Title:        "A very large count is limited, not rejected",
+		Title:        "A very large count, such as 2147483647, is limited and not rejected",
 		Requirements: reqs("RFC7644-3.4.2.4-05"),
 		Level:        may,
 		Needs:        pagesKnown,
@@ -174,7 +174,7 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.items-whole",
-		Title:        "The items of a list equal the resources that GET returns",
+		Title:        "An item of a list equals the resource that a GET by id returns",
 		Requirements: reqs("RFC7644-3.4.2-09", "RFC7643-7-23"),
 		Level:        must,
 		Needs:        filters,

@@ -25,7 +25,7 @@ var me = []check{
 	},
 	{
 		ID:           "me.location",
-		Title:        "The location of /Me is the permanent URL of the client's own resource",
+		Title:        "meta.location and the Location header of /Me are the permanent URL of the client's own resource",
 		Requirements: reqs("RFC7644-3.11-03"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),

@@ -65,7 +65,7 @@ var oracleChanges = []check{
 	},
 	{
 		ID:           "oracle.members",
-		Title:        "Generated changes of a group's members result in exactly the specified members",
+		Title:        "After generated changes, a group has exactly the members that RFC 7644 section 3.5.2 defines for these operations",
 		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-04"),
 		Level:        must,
 		Needs:        slices.Concat(patches, needs(conformance.NeedGroup)),

@@ -82,7 +82,7 @@ func oracleSort(ctx context.Context, t *T) {
 			}
 		}
 	}
-	t.SkipIf(asked == 0, "no string attribute that all objects have and whose values all collations sort in the same order")
+	t.SkipIf(asked == 0, "the objects of this check have no string attribute in common whose values every collation sorts in the same order")
 }
 
 func oraclePages(ctx context.Context, t *T) {

@@ -104,7 +104,7 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-existing",
-		Title:        "The operation add of an existing value changes nothing",
+		Title:        "The operation add of an existing value of a multi-valued attribute changes nothing, including lastModified",
 		Requirements: reqs("RFC7644-3.5.2.1-10", "RFC7644-3.5.2.1-11"),
 		Level:        should,
 		Needs:        patches,
@@ -132,7 +132,7 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-primary",
-		Title:        "Making one value primary clears primary of the other values",
+		Title:        "A PATCH that adds a primary value to a multi-valued attribute clears primary of the other values",
 		Requirements: reqs("RFC7644-3.5.2-26", "RFC7644-3.5.2-27"),
 		Level:        must,
 		Needs:        patches,

@@ -31,7 +31,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-absent-complex",
-		title:  "The operation add creates a complex attribute that has no value",
+		title:  "The operation add sets a complex attribute that has no value yet",
 		reqs:   reqs("RFC7644-3.5.2.1-04", "RFC7644-3.5.2.1-05"),
 		level:  must,
 		before: always(doc{"name": omit}),
@@ -42,7 +42,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-absent-sub-attribute",
-		title:  "The operation add with the path of a sub-attribute creates the complex attribute that contains it",
+		title:  "The operation add with the path of a sub-attribute sets it even if its complex attribute has no value yet",
 		reqs:   reqs("RFC7644-3.5.2.1-04", "RFC7644-3.5.2.1-12"),
 		level:  must,
 		before: always(doc{"name": omit}),
@@ -100,7 +100,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "add-core-urn",
-		title: "The operation add accepts the path of a core attribute with its URN",
+		title: "The operation add accepts the path of a core attribute with the URN of the User schema",
 		reqs:  reqs("RFC7644-3.5.2-19"),
 		level: must,
 		ops:   ops(doc{"op": "add", "path": core + "nickName", "value": "Nick"}),
@@ -120,7 +120,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-extension-object",
-		title:     "The operation add with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
+		title:     "The operation add with the URN of an extension as its path sets attributes of the extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -234,7 +234,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-core-urn",
-		title: "The operation replace accepts the path of a core sub-attribute with its URN",
+		title: "The operation replace accepts the path of a core sub-attribute with the URN of the User schema",
 		reqs:  reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2-21"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
@@ -276,7 +276,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "replace-extension-object",
-		title:     "The operation replace with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
+		title:     "The operation replace with the URN of an extension as its path changes attributes of the extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -288,7 +288,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-no-path-complex",
-		title: "The operation replace without a path merges a complex attribute into the stored one",
+		title: "The operation replace without a path changes only those sub-attributes of a complex attribute that are in the value",
 		reqs:  reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-01"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "value": doc{"name": doc{"familyName": "Lovelace"}}}),
@@ -361,7 +361,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-core-urn",
-		title:  "The operation remove accepts the path of a core attribute with its URN",
+		title:  "The operation remove accepts the path of a core attribute with the URN of the User schema",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2.2-02"),
 		level:  must,
 		before: always(doc{"nickName": "Nick"}),
@@ -439,7 +439,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "remove-extension-object",
-		title:     "The operation remove with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
+		title:     "The operation remove with the URN of an extension as its path removes all data of the extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -501,7 +501,7 @@ var patchMatrix = cells(
 
 	patchCell{
 		id:        "filter-and",
-		title:     "The operator \"and\" in a value filter requires both conditions on one value",
+		title:     "The operator \"and\" in a value filter matches only the values that satisfy both conditions",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		mayReject: true,
@@ -566,7 +566,7 @@ var patchMatrix = cells(
 	patchCell{
 		id:     "filter-ignores-case",
 		basic:  ops(doc{"op": "remove", "path": `emails[type eq "home"]`}),
-		title:  "Names, operators and values in a value filter are case-insensitive",
+		title:  "In a value filter on emails.type, names, operators and the operand are case-insensitive",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"),
 		level:  must,
 		before: twoEmails,

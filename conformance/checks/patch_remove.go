@@ -20,7 +20,7 @@ var patchRemove = []check{
 	},
 	{
 		ID:           "patch.remove-external-id",
-		Title:        "The operation remove accepts the path of an optional attribute and needs no value",
+		Title:        "The operation remove with the path externalId and without a value removes externalId",
 		Requirements: reqs("RFC7644-3.5.2.2-02"),
 		Level:        must,
 		Needs:        patches,

@@ -193,7 +193,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "two-level-path",
-		title: "A path with three names is rejected",
+		title: "A path with three names, such as name.familyName.value, is rejected",
 		reqs:  reqs("RFC7644-3.5.2-09"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "name.familyName.value", "value": "x"}),
@@ -218,7 +218,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:        "read-only-no-path",
-		title:     "readOnly attributes in a value without path are rejected or ignored",
+		title:     "readOnly attributes in the value of an operation without a path are rejected or ignored",
 		reqs:      reqs("RFC7644-3.5.2-18", "RFC7644-3.5.2-14"),
 		level:     must,
 		mayIgnore: true,
@@ -231,7 +231,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:        "groups-read-only",
-		title:     "PATCH cannot change the groups of a user",
+		title:     "A PATCH of the attribute groups of a user is rejected or ignored",
 		reqs:      reqs("RFC7643-4.1.2-13", "RFC7644-3.5.2-14"),
 		level:     must,
 		mayIgnore: true,
@@ -326,7 +326,7 @@ var patchRejected = rejectedPatches(
 	rejectedPatch{
 		id:    "atomic-multi-valued",
 		alone: "patch.remove-no-path",
-		title: "If an operation fails, the values that earlier operations of the PATCH have added are removed",
+		title: "If an operation of a PATCH fails, the values that its earlier operations add are not stored",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,
 		ops: func() [][]doc {
@@ -339,7 +339,7 @@ var patchRejected = rejectedPatches(
 	rejectedPatch{
 		id:     "atomic-removal",
 		alone:  "patch.invalid-path",
-		title:  "If an operation fails, the values that earlier operations of the PATCH have removed are restored",
+		title:  "If an operation of a PATCH fails, the values that its earlier operations remove are still stored",
 		reqs:   reqs("RFC7644-3.5.2-28"),
 		level:  must,
 		before: twoEmails,
@@ -353,7 +353,7 @@ var patchRejected = rejectedPatches(
 	rejectedPatch{
 		id:     "atomic-read-only",
 		alone:  "patch.read-only",
-		title:  "If an operation violates mutability, the changes of earlier operations of the PATCH are reverted",
+		title:  "If an operation of a PATCH on a readOnly attribute fails, the changes of its earlier operations are not stored",
 		reqs:   reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-17"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
@@ -459,7 +459,7 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.atomic-conflict",
-		Title:        "If an operation causes a userName conflict, the changes of earlier operations of the PATCH are reverted",
+		Title:        "If an operation of a PATCH replaces userName with a name in use, the changes of its earlier operations are not stored",
 		Requirements: reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-33"),
 		Level:        must,
 		Needs:        patches,
@@ -557,7 +557,7 @@ var patchRules = []check{
 			u := t.CreateUser(ctx, "capitals", nil)
 			res := patchMessage(ctx, t, u.Path(),
 				doc{"schemas": []string{scim.PatchOpMessage}, "operations": []doc{{"Op": "replace", "Path": "name.givenName", "Value": "Ada"}}})
-			t.Must(res.OK(), "status of a PATCH with operations, Op, Path and Value", "200 or 204", res.Status)
+			t.Must(res.OK(), "status of a PATCH whose members are named operations, Op, Path and Value", "200 or 204", res.Status)
 			t.Expect("name.givenName", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},

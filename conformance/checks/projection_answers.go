@@ -90,7 +90,7 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.stores-everything",
-		Title:        "attributes= on POST does not change what is stored",
+		Title:        "A POST with attributes=userName stores all attributes of the body",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        writesUsers,

@@ -57,7 +57,7 @@ func views(id, title string, level conformance.Level, requirements []string, why
 					case string, bool:
 						t.Expect(name+" "+asked, want, got)
 					default:
-						t.Holds(got != nil && len(items(got)) == len(items(want)), name+" "+asked, "the value without the parameter", got)
+						t.Holds(got != nil && len(items(got)) == len(items(want)), name+" "+asked, "the same value as without the parameter", got)
 					}
 				}
 				for _, name := range v.other {
@@ -195,7 +195,7 @@ var projectionForms = []check{
 		"Resolve the names as attribute paths, including the URN.",
 		view{query: named("excludedAttributes", scim.UserSchema+":emails"), shown: []string{"userName", "name"}, other: []string{"emails"}}),
 	views("excluded-meta", "excludedAttributes= can omit meta", must, reqs(without),
-		"Clients exclude meta to compare resources; changed timestamps then look like changes of the user.", cutFix,
+		"Clients exclude meta to compare resources; if meta is returned anyway, changed timestamps look like changes of the user.", cutFix,
 		view{query: named("excludedAttributes", "meta"), shown: []string{"id", "userName"}, other: []string{"meta"}}),
 	views("excluded-blank-behind-comma", "Whitespace after a comma in excludedAttributes= is ignored", should,
 		reqs("RFC7644-3.9-04"),

@@ -112,7 +112,7 @@ func readByID(ctx context.Context, t *T) {
 		}
 	}
 	location, created := value(res.Object(), "meta.location"), value(u.Resource, "meta.location")
-	t.Holds(created == nil || created == location, "meta.location in GET, compared with the response to POST", "the same address", location)
+	t.Holds(created == nil || created == location, "meta.location in GET, compared with the response to POST", "the same URI", location)
 }
 
 func readMediaType(ctx context.Context, t *T) {

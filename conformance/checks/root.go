@@ -38,9 +38,9 @@ func buildUsersAndGroup(ctx context.Context, t *T, kim, lee, all string) map[str
 
 var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedIndex)
 
-const rootFix = "Apply a query on the root to every resource type; treat an attribute that a type does not define as absent."
+const rootFix = "Apply a query on the base URL to every resource type; treat an attribute that a type does not define as absent."
 
-// rootFilter returns a check that a filter on the root finds exactly the expected resources of usersAndGroup.
+// rootFilter returns a check that a filter on the base URL finds exactly the expected resources of usersAndGroup.
 func rootFilter(id, title, requirement, why string, table ...row) check {
 	return check{
 		ID:           "root." + id,
@@ -80,42 +80,46 @@ const (
 )
 
 var rootQueries = []check{
-	rootFilter("types", "A query on the root finds users and groups", allTypes,
+	rootFilter("types", "A query on the base URL finds users and groups", allTypes,
 		"Clients that read all resources in one query miss users or groups if one type is omitted.",
 		row{`displayName sw "«P»"`, "all kim lee"}),
-	rootFilter("ids", "A query on the root finds resources of any type by id", allTypes,
+	rootFilter("ids", "A query on the base URL finds resources of any type by id", allTypes,
 		"Members of a group can be users or groups; a client that does not find a member by its id treats the member as deleted.",
 		row{`id eq "«kim»" or id eq "«all»"`, "all kim"}, row{`id eq "«all»"`, "all"}),
-	rootFilter("user-type", "A filter on meta.resourceType restricts a query on the root to users", byType,
+	rootFilter("user-type", "A filter on meta.resourceType restricts a query on the base URL to users", byType,
 		"If the server ignores this condition, clients that request users get groups too, and parse them as users.",
 		row{mixed + `meta.resourceType eq "User"`, "kim lee"}),
-	rootFilter("group-type", "A filter on meta.resourceType restricts a query on the root to groups", byType,
+	rootFilter("group-type", "A filter on meta.resourceType restricts a query on the base URL to groups", byType,
 		"If the server ignores this condition, clients that request groups get users too, and parse them as groups.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
-	rootFilter("either-type", "A filter on meta.resourceType can select several types on the root", byType,
-		"If the server applies only one of the conditions, clients miss users or groups.",
+	rootFilter("either-type", "A filter on meta.resourceType can restrict a query on the base URL to several types", byType,
+		"If the server applies only one of the conditions on meta.resourceType, clients miss users or groups.",
 		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"},
 		row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
-	rootFilter("present", "The operator pr matches no resource of a type that does not define the attribute", withoutValue,
+	rootFilter("present", "In a query on the base URL, the operator pr matches no resource of a type that does not define the "+
+		"attribute", withoutValue,
 		"If groups match too, a client that selects users by userName parses groups as users.",
 		row{mixed + `userName pr`, "kim lee"}),
-	rootFilter("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
+	rootFilter("equal", "In a query on the base URL, the operator eq matches no resource of a type that does not define the "+
+		"attribute", withoutValue,
 		"If groups cause an error or match, a client does not find its user and creates a duplicate.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
-	rootFilter("urn", "An attribute with the URN of the User schema matches only users", withoutValue,
+	rootFilter("urn", "In a query on the base URL, a condition on an attribute with the URN of the User schema matches only "+
+		"users", withoutValue,
 		"Users and groups both have displayName; without the URN, a client that selects users by their displayName gets groups too.",
 		row{mixed + `urn:ietf:params:scim:schemas:core:2.0:User:displayName pr`, "kim lee"},
 		row{`urn:ietf:params:scim:schemas:core:2.0:User:displayName sw "«P»"`, "kim lee"}),
-	rootFilter("absent", "A filter such as not (userName pr) matches all resources of a type that does not define the attribute", withoutValue,
+	rootFilter("absent", "In a query on the base URL, not (userName pr) matches all resources of the types that do not define "+
+		"userName", withoutValue,
 		"Groups have no userName; if not (userName pr) does not match them, clients that search for resources without a userName do not "+
 			"find groups.",
 		row{mixed + `not (userName pr)`, "all"}),
-	rootFilter("no-match", "A query on the root without a match returns no resource", allTypes,
+	rootFilter("no-match", "A query on the base URL without a match returns no resource", allTypes,
 		"If the server ignores a filter that no resource satisfies, the client gets all resources.",
 		row{`displayName eq "«P»nobody"`, ""}, row{mixed + `scimconfNoSuchAttribute eq "x"`, ""}),
 	{
 		ID:           "root.items",
-		Title:        "Each item of a query on the root has the schemas and meta.resourceType of its type",
+		Title:        "Each item of a query on the base URL has the schemas and meta.resourceType of its type",
 		Requirements: reqs("RFC7644-3.4.2-09", "RFC7643-3.3-01", "RFC7643-3.1-20"),
 		Level:        must,
 		Needs:        roots,
@@ -127,7 +131,7 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.pages",
-		Title:        "A query on the root can be paged, and totalResults counts all types",
+		Title:        "A query on the base URL can be paged, and totalResults counts all types",
 		Requirements: reqs("RFC7644-3.4.2.4-10", allTypes),
 		Level:        must,
 		Needs:        roots,
@@ -139,7 +143,7 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.attributes",
-		Title:        "attributes= applies to a query on the root",
+		Title:        "attributes= applies to a query on the base URL",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        roots,
@@ -151,14 +155,14 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.invalid-filter",
-		Title:        "An invalid filter on the root is rejected with 400 invalidFilter",
+		Title:        "An invalid filter on the base URL is rejected with 400 invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-40", "RFC7644-3.4.2.1-04"),
 		Level:        must,
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     2,
 		Why:          "A server that ignores an invalid filter returns all resources.",
-		Fix:          "Parse filters on the root in the same way as all others.",
+		Fix:          "Parse filters on the base URL in the same way as all others.",
 		Run: func(ctx context.Context, t *T) {
 			rootQuery(ctx, t, usersAndGroupFilter)
 			expectError(t, t.Get(ctx, "/", "filter", `displayName eq`), 400, "invalidFilter")
@@ -166,7 +170,7 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.sort",
-		Title:        "A query on the root can be sorted over all types",
+		Title:        "A query on the base URL can be sorted over all types",
 		Requirements: reqs("RFC7644-3.4.2.3-02", allTypes),
 		Level:        must,
 		Needs:        append(slices.Clone(roots), conformance.NeedSort),
@@ -184,7 +188,7 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.search",
-		Title:        "POST on /.search returns the same resources as GET on the root",
+		Title:        "POST on /.search returns the same resources as GET on the base URL",
 		Requirements: reqs("RFC7644-3.4.3-08", "RFC7644-3.4.3-07"),
 		Level:        must,
 		Needs:        roots,
@@ -201,7 +205,7 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.search-type",
-		Title:        "POST on /.search can be restricted by meta.resourceType and pages over all types",
+		Title:        "POST on /.search applies a filter on meta.resourceType, and count limits a page over all types",
 		Requirements: reqs("RFC7644-3.4.3-08", byType),
 		Level:        must,
 		Needs:        roots,
@@ -266,19 +270,19 @@ func rootSearchType(ctx context.Context, t *T) {
 }
 
 // rootQuery sends a filter and other parameters to the root of the target. It skips the check if the response is not a list, because
-// the support of queries on the root is optional.
+// the support of queries on the base URL is optional.
 func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
 	filter = rootFilterText(t, filter)
 	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
 	if res.Status == 400 && supportsOnUsers(ctx, t, filter) {
 		t.About(res)
-		t.Must(false, "status of a query on the root with the filter "+filter, "200, as for the same filter on /Users", res.Status)
+		t.Must(false, "status of a query on the base URL with the filter "+filter, "200, as for the same filter on /Users", res.Status)
 	}
-	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not support queries on its root")
+	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not support queries on its base URL")
 	return res
 }
 
-// rootFilterText replaces the placeholders in a filter on the root. If all objects of the fixture have the same displayName, the filter
+// rootFilterText replaces the placeholders in a filter on the base URL. If all objects of the fixture have the same displayName, the filter
 // usersAndGroupFilter selects them by eq.
 func rootFilterText(t *T, filter string) string {
 	kim := t.Fixture["kim"]
@@ -291,7 +295,7 @@ func rootFilterText(t *T, filter string) string {
 		Replace(filter)
 }
 
-// supportsOnUsers reports whether the target supports queries on its root, and returns 200 for the filter on /Users. If the root
+// supportsOnUsers reports whether the target supports queries on its base URL, and returns 200 for the filter on /Users. If the base URL
 // rejects such a filter, it violates RFC 7644 section 3.4.2.1.
 func supportsOnUsers(ctx context.Context, t *T, filter string) bool {
 	if res := t.Get(ctx, "/", "filter", "id eq "+quote(t.Fixture["all"].ID)); res.Status != 200 || len(res.IDs()) != 1 {

@@ -34,7 +34,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.envelope",
-		Title:        "A search returns 200 and a ListResponse, as GET does",
+		Title:        "A search by POST to .search returns 200 and a ListResponse, as GET does",
 		Requirements: reqs("RFC7644-3.4.3-07", "RFC7644-3.4.3-02", "RFC7644-3.8-06"),
 		Level:        must,
 		Needs:        searches,
@@ -55,7 +55,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.filter",
-		Title:        "The filter of a search is applied",
+		Title:        "A search by POST to .search returns only the users that match its filter",
 		Requirements: reqs("RFC7644-3.4.3-04"),
 		Level:        must,
 		Needs:        searches,
@@ -67,7 +67,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.like-get",
-		Title:        "A search returns the same resources as a GET with the same filter",
+		Title:        "A search by POST to .search returns the same resources as a GET with the same filter",
 		Requirements: reqs("RFC7644-3.4.3-04", "RFC7644-3.4.3-07"),
 		Level:        must,
 		Needs:        searches,
@@ -79,7 +79,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.no-match",
-		Title:        "A search without a match returns 200 with totalResults 0",
+		Title:        "A search by POST to .search without a match returns 200 with totalResults 0",
 		Requirements: reqs("RFC7644-3.4.2-08", "RFC7644-3.4.3-07"),
 		Level:        must,
 		Needs:        asksUsers,
@@ -90,7 +90,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.everything",
-		Title:        "A search without a filter returns all users",
+		Title:        "A search by POST to .search without a filter returns all users",
 		Requirements: reqs("RFC7644-3.4.3-04"),
 		Level:        must,
 		Needs:        slices.Concat(writesUsers, needs(conformance.NeedIndex)),
@@ -106,7 +106,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.attributes",
-		Title:        "In a search, the member attributes is an array of names, with or without a URN, and applies to the items",
+		Title:        "In a search by POST, the member attributes is an array of names, with or without a URN, and applies to the items",
 		Requirements: reqs("RFC7644-3.4.3-05", "RFC7644-3.4.3-04", "RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        searches,
@@ -128,7 +128,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.excluded-attributes",
-		Title:        "In a search, the member excludedAttributes is an array of names, and omits these attributes from the items",
+		Title:        "In a search by POST, the member excludedAttributes is an array of names, and omits these attributes from the items",
 		Requirements: reqs("RFC7644-3.4.3-05", "RFC7644-3.4.3-04", "RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        searches,
@@ -147,13 +147,13 @@ var searching = []check{
 	},
 	{
 		ID:           "search.password",
-		Title:        "A search never returns a password, even if the parameter attributes names it",
+		Title:        "A search by POST to .search never returns a password, even if the member attributes names it",
 		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"),
 		Level:        must,
 		Needs:        searches,
 		Requests:     3,
 		Why:          "Any client that may search could read passwords or their hashes.",
-		Fix:          "Omit password from the items of a search, even if the parameter attributes names it.",
+		Fix:          "Omit password from the items of a search, even if the member attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "guarded", doc{"password": "Scimconf-Secret-1!"})
 			res := searched(ctx, t, "/Users",
@@ -165,7 +165,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.count",
-		Title:        "The count of a search limits the page, not totalResults",
+		Title:        "The member count of a search by POST limits the page, not totalResults",
 		Requirements: reqs("RFC7644-3.4.3-06", "RFC7644-3.4.2.4-04"),
 		Level:        must,
 		Needs:        searches,
@@ -181,7 +181,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.advertised-limit",
-		Title:        "A page of a search has at most filter.maxResults items",
+		Title:        "A page of a search by POST has at most filter.maxResults items",
 		Requirements: reqs("RFC7643-5-06", "RFC7644-3.4.3-06"),
 		Level:        must,
 		Needs:        searches,
@@ -199,7 +199,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.sees-changes",
-		Title:        "A repeated search returns the current users",
+		Title:        "A search by POST that is repeated after a change returns the changed user",
 		Requirements: reqs("RFC7644-3.4.3-07", "RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        slices.Concat(asksUsers, needs(conformance.NeedWrite)),
@@ -219,7 +219,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.accepts-json-media-type",
-		Title:        "A search sent as application/json is accepted",
+		Title:        "A search by POST that is sent as application/json is accepted",
 		Requirements: reqs("RFC7644-3.8-07", "RFC7644-3.8-05"),
 		Level:        should,
 		Needs:        searches,
@@ -237,7 +237,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.member-names",
-		Title:        "The names in the body of a search, such as filter and count, are case-insensitive",
+		Title:        "The member names in the body of a search by POST, such as filter and count, are case-insensitive",
 		Requirements: reqs("RFC7643-2.1-01", "RFC7644-3.4.3-04"),
 		Level:        may, // only informational: RFC 7643 section 2.1 does not say whether the members of a message are attributes
 		Needs:        searches,
@@ -256,7 +256,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.count-zero",
-		Title:        "A count of 0 in a search returns no items and the correct totalResults",
+		Title:        "A search by POST with count 0 returns no items and the correct totalResults",
 		Requirements: reqs("RFC7644-3.4.3-06", "RFC7644-3.4.2.4-07"),
 		Level:        must,
 		Needs:        searches,
@@ -272,7 +272,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.pages",
-		Title:        "The startIndex of a search selects the page, and all pages together have every user once",
+		Title:        "The member startIndex of a search by POST selects the page, and all pages together have every user once",
 		Requirements: reqs("RFC7644-3.4.3-06", "RFC7644-3.4.2.4-02"),
 		Level:        must,
 		Needs:        searches,
@@ -284,7 +284,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.sort",
-		Title:        "The sortBy and sortOrder of a search sort the items",
+		Title:        "The members sortBy and sortOrder of a search by POST sort the items",
 		Requirements: reqs("RFC7644-3.4.3-04", "RFC7644-3.4.2.3-02"),
 		Level:        must,
 		Needs:        slices.Concat(searches, needs(conformance.NeedSort)),
@@ -296,7 +296,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.schema-required",
-		Title:        "A search without the schema of its message is rejected with 400",
+		Title:        "A search by POST without schemas in its body is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.3-03"),
 		Level:        should,
 		Needs:        searches,
@@ -312,7 +312,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.wrong-schema",
-		Title:        "A search with the schema of another message is rejected with 400",
+		Title:        "A search by POST whose schemas contains only the schema of another message is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.3-03"),
 		Level:        should,
 		Needs:        searches,
@@ -328,7 +328,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.invalid-filter",
-		Title:        "A search with an invalid filter is rejected with 400 invalidFilter",
+		Title:        "A search by POST with an invalid filter is rejected with 400 invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-40", "RFC7644-3.4.3-04"),
 		Level:        must,
 		Needs:        searches,
@@ -346,7 +346,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.not-json",
-		Title:        "A search that is not valid JSON is rejected with 400",
+		Title:        "A search by POST whose body is not valid JSON is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.3-03", "RFC7644-3.12-16"),
 		Level:        must,
 		Needs:        searches,
@@ -405,7 +405,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.long-filter",
-		Title:        "A search accepts a filter that is too long for a URL, or rejects it without a server error",
+		Title:        "A search by POST with a filter of more than 150 conditions is evaluated, or rejected with 400 or 413",
 		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.3-01"),
 		Level:        should,
 		Needs:        searches,

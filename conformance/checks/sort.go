@@ -37,7 +37,7 @@ var sort = []check{
 		Needs:        sorts,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Otherwise, clients that request the latest change first get the oldest one.",
+		Why:          "If the order is not reversed, clients that request the latest change first get the oldest one.",
 		Fix:          "Reverse the order if sortOrder is descending.",
 		Run: func(ctx context.Context, t *T) {
 			order(ctx, t, []string{"ada", "dan", "cyd", "bob"}, "sortBy", "name.familyName", "sortOrder", "descending")
@@ -105,11 +105,11 @@ var sort = []check{
 		"Clients generated from schemas qualify every name; if the URN is not resolved, the list is unsorted.",
 		"Resolve sortBy as an attribute path, including the URN.",
 		by("bob cyd dan ada eve", "sortBy", scim.UserSchema+":name.familyName")),
-	ordered("user-name", "sortBy works on userName", staff, "userName", "RFC7644-3.4.2.3-02",
+	ordered("user-name", "sortBy=userName sorts users by userName in both directions", staff, "userName", "RFC7644-3.4.2.3-02",
 		"Clients sort by userName because every user has it; an unsorted list hides users from administrators.",
 		"Order by the named attribute before paging.",
 		by("fin gus hal ivy jon", "sortBy", "userName"), by("jon ivy hal gus fin", "sortBy", "userName", "sortOrder", "descending")),
-	ordered("reference", "sortBy works on a reference", staff, "profileUrl", "RFC7644-3.4.2.3-08",
+	ordered("reference", "sortBy sorts by the values of a reference, such as profileUrl", staff, "profileUrl", "RFC7644-3.4.2.3-08",
 		"Clients that sort by profileUrl get an unsorted list if the server sorts only other strings.", "Order references as caseExact strings.",
 		by("fin gus hal ivy+jon", "sortBy", "profileUrl")),
 	ordered("with-attributes", "A list can be sorted by an attribute that the parameter attributes does not name", people, "name",
@@ -119,7 +119,7 @@ var sort = []check{
 		by("bob cyd dan ada eve", "sortBy", "name.familyName", "attributes", "userName")),
 	{
 		ID:           "sort.extension",
-		Title:        "sortBy works on an attribute of the enterprise extension",
+		Title:        "sortBy accepts an attribute of the enterprise extension and sorts by its values",
 		Requirements: reqs("RFC7644-3.4.2.3-02", "RFC7644-3.10-01"),
 		Level:        must,
 		Needs:        append(slices.Clone(sorts), conformance.NeedEnterprise),
@@ -131,7 +131,7 @@ var sort = []check{
 	},
 	{
 		ID:           "sort.date-time",
-		Title:        "DateTime values are ordered by time",
+		Title:        "A list sorted by a dateTime, such as meta.created, is in the order of the times",
 		Requirements: reqs("RFC7644-3.4.2.3-08", "RFC7644-3.4.2.3-06"),
 		Level:        must,
 		Needs:        sorts,
@@ -248,7 +248,7 @@ var sort = []check{
 	},
 	{
 		ID:           "sort.ties",
-		Title:        "Users with equal sort values have a stable order",
+		Title:        "Users with equal values of the attribute in sortBy have the same order in every response",
 		Requirements: reqs("RFC7644-3.4.2.3-10"),
 		Level:        should,
 		Needs:        sorts,
@@ -265,7 +265,7 @@ var sort = []check{
 	},
 	{
 		ID:           "sort.groups",
-		Title:        "Groups can be sorted",
+		Title:        "sortBy and sortOrder sort a list of groups",
 		Requirements: reqs("RFC7644-3.4.2.3-02"),
 		Level:        must,
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedSort),

@@ -115,5 +115,5 @@ func steadyResponses(w *watched) {
 		return // another client has sent the request, so RepeatedAfter does not know whether it was repeated
 	}
 	first := w.RepeatedAfter()
-	w.Holds(first == "", "first response", "the same as to its repeat: "+strconv.Itoa(w.Status), first)
+	w.Holds(first == "", "first response", "the same as the response to the repeated request: "+strconv.Itoa(w.Status), first)
 }

@@ -290,7 +290,7 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.scim-type",
-		Title:        "scimType is a keyword of RFC 7644 or RFC 9865 and belongs to the HTTP status of the response",
+		Title:        "scimType is a keyword of RFC 7644 or RFC 9865 that fits the HTTP status of the response",
 		Requirements: reqs("RFC7644-3.12-03", "RFC7644-3.12-17"),
 		Level:        should,
 		Fixture:      sample,

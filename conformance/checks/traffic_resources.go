@@ -46,7 +46,7 @@ var trafficResources = []check{
 			}
 			for _, o := range w.Resources() {
 				if location, id := o.Complex("meta").Text("location"), o.Text("id"); location != "" && id != "" {
-					w.Holds(strings.HasSuffix(unescaped(location), "/"+id), "meta.location", "an address ending in /"+id, location)
+					w.Holds(strings.HasSuffix(unescaped(location), "/"+id), "meta.location", "a URI that ends in /"+id, location)
 				}
 			}
 		},
@@ -62,7 +62,7 @@ var trafficResources = []check{
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				if location := o.Complex("meta").Text("location"); strings.Contains(location, "://") {
-					w.Holds(strings.HasPrefix(location, w.Base+"/"), "meta.location", "an address under "+w.Base, location)
+					w.Holds(strings.HasPrefix(location, w.Base+"/"), "meta.location", "a URI that starts with "+w.Base, location)
 				}
 			}
 		},

@@ -173,7 +173,7 @@ var messageRules = []Rule{
 		"Return the Error message that the single request would return."},
 	{"bulkresponse.bulk-id", "RFC7644-3.7-25", must, "The result of a POST has its bulkId", "Return the bulkId of the request."},
 	{"error.status", "RFC7644-3.12-02", must, "status is a string of three digits", "Write the HTTP status in quotation marks."},
-	{"error.scim-type", "RFC7644-3.12-03", should, "scimType is a keyword of RFC 7644 or RFC 9865 and belongs to the status",
+	{"error.scim-type", "RFC7644-3.12-03", should, "scimType is a keyword of RFC 7644 or RFC 9865 that fits the status",
 		"Use 409 with uniqueness, 403 with sensitive, and 400 with every other keyword of RFC 7644 table 9."},
 	{"error.detail", "RFC7644-3.12-04", should, "detail is a string", "Write one sentence for a human reader."},
 	{"search.member", "RFC7644-3.4.3-03", should, "The members of a search have the types that the RFCs define",

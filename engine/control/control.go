@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -149,13 +148,9 @@ func OpenAPI(o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := h.Document("scimwright engine API", "v1")
+	data, err := h.Document("scimwright engine API", "v1")
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
-	data, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
-	}
-	return append(data, '\n'), nil
+	return data, nil
 }

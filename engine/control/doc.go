@@ -16,8 +16,9 @@
 // new member has no description.
 //
 // If an operation needs a function of the embedder, the function is a field of [Options]. A new operation needs a row here, a method of the
-// client, and a command in cmd/internal/cli/engine. A new method of the engine also needs a handle of provision.Engine. The sandbox mounts
-// the handler at /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
+// client, and a command in cmd/internal/cli/engine. If the engine lacks a method for the operation, add one to a handle of
+// provision.Engine, such as provision.Tasks. The sandbox mounts the handler at /sandbox/v1 behind the authorization of the management API,
+// and joins the two OpenAPI documents.
 //
 // The paths of rows are relative to the prefix: the row "GET /engine/apps/{app}" of lanes.go has the path /sandbox/v1/engine/apps/{app} in
 // the sandbox. A new member of a response needs a field of its type, a description in the same file as the row, and the code that sets the

@@ -19,6 +19,7 @@ func (a *api) routes() []rest.Route {
 	var all []rest.Route
 	for _, part := range [][]rest.Route{
 		a.laneRoutes(), a.taskRoutes(), a.principalRoutes(), a.planRoutes(), a.driftRoutes(), a.linkRoutes(), a.importRoutes(),
+		a.fleetRoutes(),
 	} {
 		all = append(all, part...)
 	}
@@ -28,7 +29,7 @@ func (a *api) routes() []rest.Route {
 // words returns the descriptions for the OpenAPI document: for each type of a response, the struct tags of its members.
 func words() rest.Words {
 	all := rest.Words{}
-	for _, part := range []rest.Words{laneWords, taskWords, principalWords, planWords, driftWords, linkWords, importWords} {
+	for _, part := range []rest.Words{laneWords, taskWords, principalWords, planWords, driftWords, linkWords, importWords, fleetWords} {
 		maps.Copy(all, part)
 	}
 	return all

@@ -15,8 +15,8 @@ const MaxRules = 500
 // Rule assigns a value to one attribute of the target. Exactly one of Expression and Constant is set.
 type Rule struct {
 	// Target is a path as in a PATCH (RFC 7644 section 3.5.2): userName, name.givenName, emails[type eq "work"].value,
-	// urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department. A filter may only contain the operators eq and and. It describes
-	// the element that gets the value.
+	// urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department. A filter may only contain comparisons with "eq", joined by "and".
+	// It describes the element that gets the value.
 	Target string `json:"target"`
 	// Expression is in the expression language of group rules and user name templates. The result null removes the value of the attribute.
 	Expression string `json:"expression,omitempty"`

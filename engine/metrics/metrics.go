@@ -20,21 +20,29 @@ type Lags interface {
 	Lags(ctx context.Context) ([]engine.Lag, error)
 }
 
+// Fleet lists the engines that share a store. provision.Engine implements it.
+type Fleet interface {
+	Processes(ctx context.Context) ([]engine.Process, error)
+}
+
 // Metrics counts events of an engine. It may be used by several goroutines.
 type Metrics struct {
 	// Now is the clock for lags. Set it before use. Default: time.Now.
 	Now func() time.Time
 
-	lags atomic.Pointer[Lags]
+	lags  atomic.Pointer[Lags]
+	fleet atomic.Pointer[Fleet]
 
 	sequences, requests, retries, overdue *prometheus.CounterVec
 	duration                              *prometheus.HistogramVec
+	takeovers, lanesTaken                 prometheus.Counter
 }
 
 var (
-	_ engine.Observer        = (*Metrics)(nil)
-	_ engine.OverdueObserver = (*Metrics)(nil)
-	_ prometheus.Collector   = (*Metrics)(nil)
+	_ engine.Observer         = (*Metrics)(nil)
+	_ engine.OverdueObserver  = (*Metrics)(nil)
+	_ engine.TakeoverObserver = (*Metrics)(nil)
+	_ prometheus.Collector    = (*Metrics)(nil)
 )
 
 // buckets are the bounds of the duration histogram, in seconds.
@@ -50,7 +58,18 @@ var (
 	hold        = gauge("scim_engine_hold", "1 if the lane has a hold of this kind, otherwise 0.", "kind")
 	lastSuccess = gauge("scim_engine_last_success_timestamp_seconds", "Time of the last successful sequence.")
 
-	gauges = []*prometheus.Desc{lagSeconds, due, retrying, failed, held, hold, lastSuccess}
+	// The metrics of Fleet.
+	processes = prometheus.NewDesc("scim_engine_processes", "Processes that share the store, by state.", []string{"state"}, nil)
+	lanes     = ofProcess("scim_engine_process_lanes", "Leased lanes.")
+	running   = ofProcess("scim_engine_process_running_lanes", "Mean number of running lanes between the last two heartbeats.")
+	inFlight  = ofProcess("scim_engine_process_in_flight", "Principals that were being processed at the last heartbeat.")
+	heartbeat = ofProcess("scim_engine_process_heartbeat_age_seconds", "Time since the last heartbeat.")
+	rechecks  = ofProcess("scim_engine_process_rechecks_total",
+		"Principals that the process has requeued because they were in flight when their process died.")
+
+	gauges = []*prometheus.Desc{lagSeconds, due, retrying, failed, held, hold, lastSuccess, processes, lanes, running, inFlight, heartbeat,
+		rechecks}
+	states = []engine.ProcessState{engine.ProcessAlive, engine.ProcessDead, engine.ProcessTaken, engine.ProcessLeft}
 	holds  = []engine.HoldKind{engine.HoldPause, engine.HoldBreaker, engine.HoldQuarantine}
 )
 
@@ -58,12 +77,22 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, append([]string{"app"}, labels...), nil)
 }
 
+func ofProcess(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"process"}, nil)
+}
+
 // New returns metrics with all counters at zero. Without Follow there are no gauges.
 func New() *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"app"}, labels...))
 	}
+	single := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
 	return &Metrics{
+		takeovers:  single("scim_engine_takeovers_total", "Dead processes whose lanes this process has taken over."),
+		lanesTaken: single("scim_engine_lanes_taken_total", "Lanes that this process has taken over from dead processes."),
+
 		Now:       time.Now,
 		sequences: counter("scim_engine_sequences_total", "Finished sequences.", "operation", "outcome"),
 		requests:  counter("scim_engine_requests_total", "Requests of sequences.", "method", "status"),
@@ -78,6 +107,15 @@ func New() *Metrics {
 
 // Follow adds the gauges. Each collection reads their values from l.
 func (m *Metrics) Follow(l Lags) { m.lags.Store(&l) }
+
+// FollowFleet adds the metrics of the processes that share the store. Each collection reads their values from f.
+func (m *Metrics) FollowFleet(f Fleet) { m.fleet.Store(&f) }
+
+// Takeover implements engine.TakeoverObserver.
+func (m *Metrics) Takeover(_ context.Context, t engine.Takeover) {
+	m.takeovers.Inc()
+	m.lanesTaken.Add(float64(len(t.Apps)))
+}
 
 // Result implements engine.Observer.
 func (m *Metrics) Result(_ context.Context, r engine.Result) {
@@ -122,6 +160,8 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, c := range m.collectors() {
 		c.Describe(out)
 	}
+	m.takeovers.Describe(out)
+	m.lanesTaken.Describe(out)
 	for _, g := range gauges {
 		out <- g
 	}
@@ -133,12 +173,13 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(out)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), lagTime)
+	defer cancel()
+	m.collectFleet(ctx, out)
 	source := m.lags.Load()
 	if source == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lagTime)
-	defer cancel()
 	lags, err := (*source).Lags(ctx)
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(lagSeconds, err)
@@ -168,5 +209,42 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		if !l.LastSuccess.IsZero() {
 			set(lastSuccess, float64(l.LastSuccess.UnixMilli())/1000)
 		}
+	}
+}
+
+// collectFleet reports the processes. Of several incarnations with one name it reports the last one; scim_engine_processes counts all.
+func (m *Metrics) collectFleet(ctx context.Context, out chan<- prometheus.Metric) {
+	source := m.fleet.Load()
+	if source == nil {
+		return
+	}
+	m.takeovers.Collect(out)
+	m.lanesTaken.Collect(out)
+	all, err := (*source).Processes(ctx)
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(processes, err)
+		return
+	}
+	count, last := map[engine.ProcessState]int{}, map[string]engine.Process{}
+	for _, p := range all {
+		count[p.State]++
+		if before, ok := last[p.Name]; !ok || !p.Started.Before(before.Started) {
+			last[p.Name] = p
+		}
+	}
+	for _, s := range states {
+		out <- prometheus.MustNewConstMetric(processes, prometheus.GaugeValue, float64(count[s]), string(s))
+	}
+	for name, p := range last {
+		set := func(d *prometheus.Desc, kind prometheus.ValueType, value float64) {
+			out <- prometheus.MustNewConstMetric(d, kind, value, name)
+		}
+		set(lanes, prometheus.GaugeValue, float64(p.Lanes))
+		set(running, prometheus.GaugeValue, p.Running)
+		set(inFlight, prometheus.GaugeValue, float64(p.InFlight))
+		if !p.Until.IsZero() {
+			set(heartbeat, prometheus.GaugeValue, max(p.Now.Sub(p.Seen), 0).Seconds())
+		}
+		set(rechecks, prometheus.CounterValue, float64(p.Rechecks))
 	}
 }

@@ -157,3 +157,65 @@ func TestMetrics_RunningEngine(t *testing.T) {
 	}, shown(t, m, "scim_engine_due", "scim_engine_sequences_total")))
 	require.Equal(t, 1, seen, "both observers are called")
 }
+
+type fleet struct {
+	all []engine.Process
+	err error
+}
+
+func (f fleet) Processes(context.Context) ([]engine.Process, error) { return f.all, f.err }
+
+func TestMetrics_Fleet(t *testing.T) {
+	m := metrics.New()
+	require.Empty(t, shown(t, m), "without FollowFleet")
+	now := time.Now()
+	m.FollowFleet(fleet{all: []engine.Process{
+		{ID: "1", Name: "a", Started: now.Add(-time.Hour), Seen: now.Add(-20 * time.Second), Until: now.Add(-10 * time.Second), Now: now,
+			State: engine.ProcessTaken, Rechecks: 9},
+		{ID: "2", Name: "a", Started: now.Add(-time.Minute), Seen: now.Add(-1500 * time.Millisecond), Until: now.Add(time.Second), Now: now,
+			State: engine.ProcessAlive, Lanes: 3, Running: 2.5, InFlight: 7, Rechecks: 4},
+		{ID: "3", Name: "b", Started: now.Add(-time.Minute), Seen: now, Until: now.Add(time.Second), Now: now, State: engine.ProcessAlive},
+	}})
+	m.Takeover(t.Context(), engine.Takeover{Apps: []string{"crm", "erp"}})
+	require.Equal(t, []string{
+		"scim_engine_lanes_taken_total 2",
+		`scim_engine_process_heartbeat_age_seconds{process="a"} 1.5`,
+		`scim_engine_process_heartbeat_age_seconds{process="b"} 0`,
+		`scim_engine_process_in_flight{process="a"} 7`,
+		`scim_engine_process_in_flight{process="b"} 0`,
+		`scim_engine_process_lanes{process="a"} 3`,
+		`scim_engine_process_lanes{process="b"} 0`,
+		`scim_engine_process_rechecks_total{process="a"} 4`,
+		`scim_engine_process_rechecks_total{process="b"} 0`,
+		`scim_engine_process_running_lanes{process="a"} 2.5`,
+		`scim_engine_process_running_lanes{process="b"} 0`,
+		`scim_engine_processes{state="alive"} 2`,
+		`scim_engine_processes{state="dead"} 0`,
+		`scim_engine_processes{state="left"} 0`,
+		`scim_engine_processes{state="taken"} 1`,
+		"scim_engine_takeovers_total 1",
+	}, shown(t, m))
+
+	m.FollowFleet(fleet{err: errors.New("disk failure")})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	_, err := registry.Gather()
+	require.ErrorContains(t, err, "disk failure")
+}
+
+// TestMetrics_FleetOfEngine reads the metrics of an engine on each database.
+func TestMetrics_FleetOfEngine(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		kept, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+		require.NoError(t, err)
+		e, err := provision.New(provision.Options{Store: kept, Directory: &enginetest.Directory{}, Owner: "one"})
+		require.NoError(t, err)
+		require.NoError(t, e.Start(t.Context()))
+		defer func() { require.NoError(t, e.Stop(context.WithoutCancel(t.Context()))) }()
+		m := metrics.New()
+		m.FollowFleet(e)
+		require.Contains(t, shown(t, m), `scim_engine_processes{state="alive"} 1`)
+		require.Contains(t, shown(t, m), `scim_engine_process_lanes{process="one"} 0`)
+		require.Len(t, shown(t, m, "scim_engine_process_heartbeat_age_seconds"), map[sqldb.Dialect]int{sqldb.Postgres: 1}[db.Dialect()])
+	})
+}

@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
 	"slices"
@@ -18,16 +19,17 @@ import (
 )
 
 const (
-	sharing     = 4       // engines that share a database
-	shortLanes  = 2_000   // lanes that the engines claim and release
-	restingApps = 100_000 // apps in which nothing is pending
+	sharing    = 4     // engines that share a database
+	shortLanes = 2_000 // lanes that the engines claim and release
 )
+
+var resting = flag.Int("engine.resting", 100_000, "number of apps in which nothing is pending, in BenchmarkIdleFleet")
 
 // rest adds apps in which nothing is pending, with SQL: marks would take minutes.
 func (s *largeWorld) rest(b *testing.B, n int) (apps []string) {
 	b.Helper()
 	for i := range n {
-		name := fmt.Sprintf("app-%06d", i)
+		name := fmt.Sprintf("app-%07d", i)
 		apps = append(apps, name)
 		s.directory.target[name] = s.directory.target[app]
 	}
@@ -36,7 +38,7 @@ func (s *largeWorld) rest(b *testing.B, n int) (apps []string) {
 	require.NoError(b, s.db.Update(b.Context(), func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(b.Context(), `INSERT INTO scimwright_app_lane
 			(app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak)
-			SELECT 'app-' || lpad(CAST(n AS TEXT), 6, '0'), 1, '', l.lease_until, NULL, 0, '', 0, '', 0
+			SELECT 'app-' || lpad(CAST(n AS TEXT), 7, '0'), 1, '', l.lease_until, NULL, 0, '', 0, '', 0
 			FROM generate_series(0, CAST(? AS BIGINT)) n, scimwright_app_lane l WHERE l.app_id = ?`, n-1, app)
 		return err
 	}))
@@ -72,11 +74,11 @@ func BenchmarkShortTenures(b *testing.B) {
 	b.ReportMetric(float64(shortLanes*b.N)/took.Seconds(), "lanes/s")
 }
 
-// BenchmarkIdleFleet counts the transactions of four engines on PostgreSQL with 100,000 apps in which nothing is pending, and the blocks
-// that these transactions read.
+// BenchmarkIdleFleet counts the transactions of four engines on PostgreSQL with apps in which nothing is pending, and the blocks that these
+// transactions read.
 func BenchmarkIdleFleet(b *testing.B) {
 	s := newLargeWorld(b, sqldbtest.Postgres(b), 0)
-	s.rest(b, restingApps)
+	s.rest(b, *resting)
 	for range sharing {
 		e := s.start(provision.Options{}, 0)
 		defer s.stop(e)

@@ -74,7 +74,7 @@ func BenchmarkTakeover(b *testing.B) {
 
 // busyFleet is a fleet whose apps always have changes.
 type busyFleet struct {
-	b      *testing.B
+	b      testing.TB
 	db     *sqldb.DB
 	kept   *sqlstore.Store
 	target *fleetTarget
@@ -92,7 +92,7 @@ type arrival struct {
 	at      time.Time
 }
 
-func newBusyFleet(b *testing.B) *busyFleet {
+func newBusyFleet(b testing.TB) *busyFleet {
 	b.Helper()
 	url := sqldbtest.PostgresURL(b)
 	db, err := sqlopen.Open(b.Context(), url, sqlopen.Options{MaxConns: 8})

@@ -44,7 +44,7 @@ func TestFleet_Chaos(t *testing.T) {
 	c := shortChaos()
 	if alltest.All() {
 		c = chaos{
-			processes: 4, apps: 50, users: 500, changes: 25_000, lasts: 2 * time.Minute, lease: 3 * time.Second, requestTimeout: 6 * time.Second,
+			processes: 4, apps: 50, users: 500, changes: 25_000, lasts: 2 * time.Minute, lease: 3 * time.Second, requestTimeout: 12 * time.Second,
 			trouble: 2 * time.Second,
 		}
 	}
@@ -60,7 +60,7 @@ func TestFleet_ChaosPooled(t *testing.T) {
 
 func shortChaos() chaos {
 	return chaos{
-		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 4 * time.Second,
+		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 8 * time.Second,
 		trouble: 1200 * time.Millisecond,
 	}
 }
@@ -127,14 +127,18 @@ func (c chaos) disturb(fleet *members, stop chan struct{}) (kills, stops chan in
 	var all sync.WaitGroup
 	for half := range 2 {
 		all.Go(func() {
-			for {
+			for n := 0; ; n++ {
 				select {
 				case <-stop:
 					return
 				case <-time.After(c.trouble/2 + rand.N(c.trouble)):
 				}
 				i := half + 2*rand.IntN(c.processes/2)
-				if rand.IntN(2) == 0 {
+				kill := rand.IntN(2) == 0
+				if n == 0 {
+					kill = half == 0 // so that there are both
+				}
+				if kill {
 					fleet.kill(i)
 					killed.Add(1)
 					time.Sleep(rand.N(time.Second)) // until the restart

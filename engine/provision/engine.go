@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/connect"
 	"github.com/scimwright/scimwright/engine/internal/dryrun"
 	"github.com/scimwright/scimwright/engine/internal/explain"
+	"github.com/scimwright/scimwright/engine/internal/heartbeat"
 	"github.com/scimwright/scimwright/engine/internal/imports"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/listing"
@@ -201,8 +202,8 @@ func (e *Engine) assemble() {
 		BreakerAfter: o.BreakerAfter,
 	})
 	e.member = membership.New(membership.Options{
-		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: membership.System(), Logger: o.Logger,
-		Load: e.load, Wake: func() { e.dispatcher.Wake() },
+		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: heartbeat.System(), Logger: o.Logger,
+		Load: e.load, Taken: e.taken, Wake: func() { e.dispatcher.Wake() },
 	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Fleet: e.member, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,

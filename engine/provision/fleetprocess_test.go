@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,14 +33,17 @@ type fleetOrders struct {
 	Name     string
 	// Lease and RequestTimeout are those of provision.Options; zero means the defaults.
 	Lease, RequestTimeout time.Duration
+	Lanes                 int    // of provision.Options; zero means the default
+	Concurrency           int    // of each target. Default: 4
 	Without               string // the protection that the process lacks, or empty
 }
 
 // fleetVariable is the environment variable with the orders of a process of a fleet.
 const fleetVariable = "SCIMWRIGHT_TEST_FLEET"
 
-// Protections that a process can lack, to show that the test of the fleet detects it. Without the epoch, a trigger of the database keeps
-// the epoch of each lane constant.
+// Protections that a process can lack, to show that the test of the fleet detects it: the recheck of principals in flight, the check
+// whether the process is still valid, the increase of the epoch of a lane with each lease (a trigger of the database then keeps it
+// constant), and the fence, which is the rejection of writes with an old epoch.
 const (
 	withoutRecheck  = "recheck"
 	withoutValidity = "validity"
@@ -84,7 +88,8 @@ func (o fleetOrders) run(ctx context.Context) error {
 	}
 	kept := &fleetStore{All: inner, without: o.Without}
 	e, err := provision.New(provision.Options{
-		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target}, Owner: o.Name, Lease: o.Lease, RequestTimeout: o.RequestTimeout,
+		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target, cmp.Or(o.Concurrency, 4)}, Owner: o.Name, Lanes: o.Lanes,
+		Lease: o.Lease, RequestTimeout: o.RequestTimeout,
 		RetryInitial: 20 * time.Millisecond, RetryMax: time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Transport: fleetTransport{name: o.Name + "-" + strconv.Itoa(os.Getpid()), store: kept},
 	})
@@ -103,13 +108,14 @@ func (o fleetOrders) run(ctx context.Context) error {
 // fleetDirectory is a directory whose apps each have a target below the same base URL.
 type fleetDirectory struct {
 	sqlDirectory
-	base string
+	base        string
+	concurrency int
 }
 
 // Target implements engine.Directory.
 func (d fleetDirectory) Target(_ context.Context, app string) (engine.Target, error) {
 	return engine.Target{
-		BaseURL: d.base + "/" + app, Concurrency: 4, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
+		BaseURL: d.base + "/" + app, Concurrency: d.concurrency, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
 	}, nil
 }
 
@@ -120,7 +126,8 @@ type fleetStore struct {
 	epochs  sync.Map // from an app to the epoch of its last lease
 }
 
-// Join implements store.Processes. Without the validity the process takes itself for the only one, and checks no validity.
+// Join implements store.Processes. With withoutValidity, the process assumes that the database belongs to it alone, and does not check
+// whether it is still valid.
 func (s *fleetStore) Join(ctx context.Context, j store.Joining) (engine.Process, []store.Takeover, error) {
 	p, taken, err := s.All.Join(ctx, j)
 	if s.without == withoutValidity {
@@ -146,7 +153,8 @@ func (s *fleetStore) Start(ctx context.Context, l engine.Lease, intents []store.
 	return s.All.Start(ctx, l, intents, inFlight)
 }
 
-// Finish implements store.Sequences. Without the fence it uses the current epoch of the lane, as if the result belonged to its owner.
+// Finish implements store.Sequences. With withoutFence, it repeats a rejected write with the current epoch of the lane, as if the owner of
+// the lane had written it.
 func (s *fleetStore) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
 	status, err := s.All.Finish(ctx, l, f)
 	for tries := 0; s.without == withoutFence && errors.Is(err, engine.ErrLeaseLost) && tries < 100; tries++ {
@@ -212,6 +220,20 @@ func (m *members) restart(i int) {
 	o := m.orders
 	o.Name = m.name(i)
 	m.all[i] = startChild(m.t, fleetVariable, o, &m.log, &m.log)
+}
+
+// add starts another process.
+func (m *members) add() {
+	m.all = append(m.all, nil)
+	m.restart(len(m.all) - 1)
+}
+
+// stop stops a process, which releases its lanes.
+func (m *members) stop(i int) {
+	m.signal(i, syscall.SIGTERM)
+	if err := m.all[i].Wait(); err != nil {
+		m.t.Errorf("%s: %v", m.name(i), err)
+	}
 }
 
 // kill kills a process without a chance to release anything.

@@ -162,7 +162,7 @@ func TestImport_MatchesAccounts(t *testing.T) {
 			several:   {engine.VerdictAmbiguous, engine.MatchEmail, "", []string{"u-4", "u-5"}, ""},
 			resembles: {engine.VerdictPartial, "", "", []string{"u-5"}, ""},
 			unmanaged: {Verdict: engine.VerdictUnmatched},
-			second0:   {engine.VerdictAmbiguous, engine.MatchExternalID, "", []string{"u-own"}, "u-own has the account u1 already"},
+			second0:   {engine.VerdictAmbiguous, engine.MatchExternalID, "", []string{"u-own"}, "u-own already has the account u1"},
 		}, verdicts))
 		require.True(t, got[unmanaged].Active)
 		require.Len(t, w.links(), 1, "nothing is linked without a confirmation")

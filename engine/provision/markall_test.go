@@ -1,7 +1,9 @@
 package provision_test
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -56,4 +59,53 @@ func TestMarkAll_RetriesFailed(t *testing.T) {
 		_, err := w.engine.MarkAll(t.Context(), nil, m)
 		require.Error(t, err)
 	}
+}
+
+// TestMarkAll_MillionDuringWork checks that an engine on SQLite keeps its process and continues its work although MarkAll of a million
+// principals occupies the database for longer than the lease of a process and the time limits of its writes.
+func TestMarkAll_MillionDuringWork(t *testing.T) {
+	alltest.Only(t, "marks 1,000,000 principals")
+	const many, marked, users = "many", 1_000_000, 800
+	s := newLargeWorld(t, sqldbtest.SQLite(t, sqldbtest.Durable), 0)
+	s.fake.latency = benchLatency
+	paused := s.directory.target[app]
+	paused.Paused = true
+	s.directory.target[many] = paused
+	s.mark(engine.Mark{App: many, Kind: engine.User, ID: crowdID(0)})
+	s.seed(0)
+	require.NoError(t, s.db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+			INSERT INTO scimwright_sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at,
+				attempts, remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
+			SELECT app_id, kind, printf('m%07d', i), 1, 1, 0, status, want, tried, 0, NULL, 0, printf('r-m%07d', i), '', link_origin, '', 0, '', 0, 0
+			FROM scimwright_sync_state, n WHERE app_id = ?`, marked-1, many)
+		return err
+	}))
+	var marks []engine.Mark
+	for n := range users {
+		marks = append(marks, userMark(crowdID(n)))
+	}
+	s.mark(marks...)
+	var during atomic.Int64
+	e := s.start(provision.Options{Observer: engine.ObserverFunc(func(context.Context, engine.Result) { during.Add(1) })}, 0)
+	before, err := s.store.Processes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, before, 1)
+	require.Eventually(t, func() bool { return during.Load() > 0 }, deadline, time.Millisecond)
+	begun := time.Now()
+	require.NoError(t, s.db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		n, err := s.store.MarkAll(t.Context(), tx.Execer(), time.Now(), engine.MarkAll{App: many})
+		require.EqualValues(t, marked, n)
+		return err
+	}))
+	t.Logf("MarkAll took %s; %d of %d users were finished then", time.Since(begun).Round(time.Millisecond), during.Load(), users)
+	s.wait(e, app)
+	after, err := s.store.Processes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, after, 1)
+	require.Equal(t, before[0].ID, after[0].ID)
+	pending, err := s.store.Pending(t.Context(), many)
+	require.NoError(t, err)
+	require.Equal(t, marked, pending)
+	s.stop(e)
 }

@@ -35,8 +35,38 @@ const holders = `SELECT principal_id, remote_id, want FROM {sync_state} WHERE ap
 // transactions that assign the same account to different users would not see each other. Nor would a transaction that gives a user an
 // account see the users whose manager is being set to that user.
 func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
-	return tx.Lock(ctx, "engine.accounts."+app)
+	return tx.Lock(ctx, accountsLock(app))
 }
+
+func accountsLock(app string) string { return "engine.accounts." + app }
+
+// errShared ends a transaction that called shareAccounts instead of lockAccounts and concerns other users.
+var errShared = errors.New("sqlstore: the change of an account concerns other users")
+
+// shareAccounts replaces lockAccounts in a transaction that changes the account of one user, if no other user has the new account and no
+// user has this user as manager. Otherwise it returns errShared. Such transactions do not wait for each other, unless they give the same
+// account to their users. They wait for the transactions that call lockAccounts.
+func shareAccounts(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
+	account := text(f.RemoteID)
+	alone := ""
+	if account != "" {
+		alone = accountsLock(app) + "/" + account
+	}
+	if err := tx.ShareLock(ctx, accountsLock(app), alone); err != nil {
+		return err
+	}
+	var concerned bool
+	err := tx.QueryRow(ctx, concernsOthers, app, account, f.ID, app, f.ID).Scan(&concerned)
+	if err == nil && concerned {
+		err = errShared
+	}
+	return err
+}
+
+// concernsOthers reports whether other users have an account, or are active users with a manager whose account changes.
+const concernsOthers = `SELECT EXISTS (SELECT 1 FROM {sync_state}
+		WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ? AND principal_id <> ?)
+	OR EXISTS (SELECT 1 FROM {sync_state} WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active' AND manager_id = ?)`
 
 // earlier has the values of a principal's row before its sequence is finished.
 type earlier struct{ remote, reported string }
@@ -51,10 +81,17 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 }
 
 // resolveAccount determines the owner of a user's account before the result f is stored, and changes f if the user does not get the
-// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes.
-func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]accountChange, error) {
+// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes. With shared it returns errShared
+// if other users are concerned.
+func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish, shared bool) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
+	}
+	if shared {
+		if err := shareAccounts(ctx, tx, app, *f); err != nil {
+			return nil, err
+		}
+		return []accountChange{{user: f.ID, lost: before != ""}}, nil
 	}
 	if err := lockAccounts(ctx, tx, app); err != nil {
 		return nil, err

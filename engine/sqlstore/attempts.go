@@ -31,6 +31,9 @@ func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finis
 	if len(f.Exchanges) == 0 {
 		return nil
 	}
+	if tx.Dialect() == sqldb.Postgres {
+		return storeExchangesAtOnce(ctx, tx, app, f)
+	}
 	for _, e := range f.Exchanges {
 		_, err := tx.Exec(ctx, `INSERT INTO {sync_attempt} (app_id, kind, principal_id, gen, run_id, at, method, url, request_header,
 			request_body, http, response_header, response_body, ms, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -43,6 +46,42 @@ func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finis
 	_, err := tx.Exec(ctx, `DELETE FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? AND id <= (
 		SELECT id FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
 		app, string(f.Kind), f.ID, app, string(f.Kind), f.ID, keptExchanges)
+	return err
+}
+
+// storeExchangesAtOnce is storeExchanges with one statement. Its DELETE does not see the new rows.
+func storeExchangesAtOnce(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
+	type row struct {
+		Run    string `json:"run"`
+		At     int64  `json:"at"`
+		Method string `json:"method"`
+		URL    string `json:"url"`
+		Sent   string `json:"sent"`
+		Body   string `json:"body"`
+		HTTP   int    `json:"http"`
+		Got    string `json:"got"`
+		Answer string `json:"answer"`
+		MS     int64  `json:"ms"`
+		Error  string `json:"error"`
+	}
+	last := f.Exchanges[max(0, len(f.Exchanges)-keptExchanges):]
+	rows := make([]row, len(last))
+	for i, e := range last {
+		rows[i] = row{e.Run, ms(e.At), e.Method, text(e.URL), headerText(e.RequestHeader), text(e.RequestBody), e.Status,
+			headerText(e.ResponseHeader), text(e.ResponseBody), e.Duration.Milliseconds(), text(e.Error)}
+	}
+	stored, err := sqldb.JSON(rows)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `WITH stored AS (INSERT INTO {sync_attempt} (app_id, kind, principal_id, gen, run_id, at, method, url,
+			request_header, request_body, http, response_header, response_body, ms, error)
+		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), v.* FROM json_to_recordset(CAST(? AS JSON))
+			AS v (run TEXT, at BIGINT, method TEXT, url TEXT, sent TEXT, body TEXT, http BIGINT, got TEXT, answer TEXT, ms BIGINT, error TEXT))
+		DELETE FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? AND id <= (
+			SELECT id FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+		app, string(f.Kind), f.ID, f.Gen, stored,
+		app, string(f.Kind), f.ID, app, string(f.Kind), f.ID, keptExchanges-len(rows))
 	return err
 }
 

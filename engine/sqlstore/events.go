@@ -33,7 +33,12 @@ func storeEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now 
 			return err
 		}
 	}
-	if last/trimEvery == (first-1)/trimEvery {
+	return trimEvents(ctx, tx, app, last, len(events))
+}
+
+// trimEvents removes old events after n new ones.
+func trimEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, n int) error {
+	if last/trimEvery == (last-int64(n))/trimEvery {
 		return nil
 	}
 	_, err := tx.Exec(ctx, `DELETE FROM {lifecycle_event} WHERE app_id = ? AND seq <= ?`, app, last-engine.KeptEvents)
@@ -50,23 +55,62 @@ func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e en
 	return storeEvents(ctx, tx, app, last, now, e)
 }
 
-// finishLane stores the time of a successful sequence in the lane row, and the events of the sequence.
+// finishLane stores the time of a successful sequence in the lane row, and the events of the sequence. It returns ErrLeaseLost if the lease
+// is no longer valid. The lane row is locked last, as in Mark, and only during one statement and the commit.
 func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event) error {
 	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
 	if !success && len(events) == 0 {
-		return nil
+		return fence(ctx, tx, l)
 	}
 	var last int64
-	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + ?,
-		success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
-		len(events), bit(success), ms(f.At), l.App, l.Epoch)
-	if errors.Is(err, sql.ErrNoRows) {
-		return engine.ErrLeaseLost
+	var err error
+	const update = `UPDATE {app_lane} SET event_seq = event_seq + ?,
+		success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`
+	args := []any{len(events), bit(success), ms(f.At), l.App, l.Epoch}
+	atOnce := tx.Dialect() == sqldb.Postgres
+	if atOnce {
+		err = finishLaneAtOnce(ctx, tx, l, f, events, &last, update, args)
+	} else {
+		err = tx.ExecReturning(ctx, []any{&last}, update, args...)
 	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return engine.ErrLeaseLost
+	case err != nil:
+		return err
+	case atOnce:
+		return trimEvents(ctx, tx, l.App, last, len(events))
+	}
+	return storeEvents(ctx, tx, l.App, last, f.At, events...)
+}
+
+// finishLaneAtOnce runs the update of finishLane and stores the events with one statement.
+func finishLaneAtOnce(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event, last *int64, update string,
+	args []any) error {
+	type row struct {
+		Nth  int    `json:"nth"`
+		Type string `json:"type"`
+		Kind string `json:"kind"`
+		ID   string `json:"id"`
+		Data string `json:"data"`
+	}
+	rows := make([]row, len(events))
+	for i, e := range events {
+		data, err := encodeJSON(e.Data)
+		if err != nil {
+			return err
+		}
+		rows[i] = row{i + 1 - len(events), string(e.Type), string(e.Kind), e.Principal, data}
+	}
+	stored, err := sqldb.JSON(rows)
 	if err != nil {
 		return err
 	}
-	return storeEvents(ctx, tx, l.App, last, f.At, events...)
+	return tx.ExecReturning(ctx, []any{last}, `WITH lane AS (`+update+`), events AS (
+		INSERT INTO {lifecycle_event} (app_id, seq, at, type, kind, principal_id, data)
+		SELECT CAST(? AS TEXT), lane.event_seq + v.nth, CAST(? AS BIGINT), v.type, v.kind, v.id, v.data
+		FROM lane CROSS JOIN json_to_recordset(CAST(? AS JSON)) AS v (nth BIGINT, type TEXT, kind TEXT, id TEXT, data TEXT))
+		SELECT event_seq FROM lane`, append(args, l.App, ms(f.At), stored)...)
 }
 
 // Hold implements store.Lanes.

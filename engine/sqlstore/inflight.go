@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -12,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Start implements store.Sequences. The note is written after the lane row is locked, as a takeover does.
+// Start implements store.Sequences. The note is written after the lane row is locked, as in a takeover.
 func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
 	noted, err := encodeJSON(inFlight)
 	if err == nil {
@@ -20,12 +21,10 @@ func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Inten
 			if err := begin(ctx, tx, l, intents); err != nil {
 				return err
 			}
-			if err := fence(ctx, tx, l); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, `INSERT INTO {in_flight} (app_id, epoch, principals) VALUES (?, ?, ?)
+			res, err := tx.Exec(ctx, `WITH lane AS (`+validLease(tx.Dialect())+`)
+				INSERT INTO {in_flight} (app_id, epoch, principals) SELECT app_id, epoch, ? FROM lane WHERE true
 				ON CONFLICT (app_id, epoch) DO UPDATE SET principals = excluded.principals`, l.App, l.Epoch, noted)
-			return err
+			return checkLease(res, err)
 		})
 	}
 	if err != nil {
@@ -101,12 +100,20 @@ func takeOver(ctx context.Context, tx *sqldb.Tx, process, name string, w store.W
 		lock = ` FOR UPDATE SKIP LOCKED`
 	}
 	rows, err := tx.Query(ctx, `WITH taken AS MATERIALIZED (SELECT app_id FROM {app_lane} WHERE process = ? AND process <> ''`+lock+`)
-		UPDATE {app_lane} SET process = '', epoch = epoch + 1, next_at = ? WHERE app_id IN (SELECT app_id FROM taken) RETURNING app_id`,
+		UPDATE {app_lane} SET process = '', epoch = epoch + 1, next_at = ? WHERE app_id IN (SELECT app_id FROM taken) RETURNING app_id, epoch`,
 		process, ms(w.Now))
-	if t.Apps, err = collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) }); err != nil {
+	type lane struct {
+		app   string
+		epoch int64
+	}
+	lanes, err := collect(rows, err, func(r *sql.Rows, l *lane) error { return r.Scan(&l.app, &l.epoch) })
+	if err != nil {
 		return t, err
 	}
-	slices.Sort(t.Apps)
+	slices.SortFunc(lanes, func(a, b lane) int { return strings.Compare(a.app, b.app) })
+	for _, l := range lanes {
+		t.Apps, t.Epochs = append(t.Apps, l.app), append(t.Epochs, l.epoch)
+	}
 	for _, app := range t.Apps {
 		rows, err := tx.Query(ctx, `UPDATE {in_flight} SET recheck_at = ? WHERE app_id = ? AND recheck_at IS NULL RETURNING principals`,
 			ms(w.Recheck), app)

@@ -84,9 +84,8 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		again = time.Time{}
 		var kicks, marks int64
-		err := tx.ExecReturning(ctx, []any{&kicks, &marks}, `UPDATE {app_lane} SET process = '', epoch = epoch + 1,
-			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING kicks, marks`,
-			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch)
+		err := tx.ExecReturning(ctx, []any{&kicks, &marks}, release(tx.Dialect()), l.App, l.Epoch,
+			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
 			return engine.ErrLeaseLost
 		}
@@ -122,6 +121,17 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 		return time.Time{}, fmt.Errorf("sqlstore: release %s: %w", l.App, err)
 	}
 	return again, nil
+}
+
+// release returns the first statement of Release. It waits for transactions of the lane that have passed the fence.
+func release(d sqldb.Dialect) string {
+	lock := ""
+	if d == sqldb.Postgres {
+		lock = ` FOR UPDATE`
+	}
+	return `WITH own AS MATERIALIZED (SELECT app_id FROM {app_lane} WHERE app_id = ? AND epoch = ?` + lock + `)
+		UPDATE {app_lane} SET process = '', epoch = epoch + 1, hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ?
+		WHERE app_id IN (SELECT app_id FROM own) AND epoch = ? RETURNING kicks, marks`
 }
 
 // firstDue returns the time at which an app has work: a principal or a recheck. It is NULL if there is none.

@@ -52,7 +52,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		links[i].RemoteID, links[i].RemoteName = text(links[i].RemoteID), text(links[i].RemoteName)
 		links[i].Origin = cmp.Or(links[i].Origin, engine.Imported)
 	}
-	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see lockAccounts
+	if err := lockAccounts(ctx, tx, app); err != nil {
 		return nil, err
 	}
 	have, owners, err := readLinkStates(ctx, tx, app, links)

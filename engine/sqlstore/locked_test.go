@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -107,4 +108,60 @@ func TestTx_AbortedAfterStall(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, l.Learned.MemberBatch, "the change was not stored")
 	require.Equal(t, "heir", l.Owner)
+}
+
+// TestSaveMembers_BeforeAccount checks that a sequence that gives a user an account finds the groups whose members another transaction is
+// storing, whether the user is one of a few members or of many.
+func TestSaveMembers_BeforeAccount(t *testing.T) {
+	for _, others := range []int{0, 500} {
+		db := sqldbtest.Postgres(t)
+		states, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+		require.NoError(t, err)
+		now := time.Now()
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+			return states.Mark(t.Context(), tx.Execer(), now, []engine.Mark{
+				{App: "a", Kind: engine.User, ID: "u"}, {App: "a", Kind: engine.Group, ID: "g"},
+			})
+		}))
+		leases, err := states.Claim(t.Context(), join(t, states, "owner", time.Hour), now, 8)
+		require.NoError(t, err)
+		require.Len(t, leases, 1)
+		l := leases[0]
+		members := []store.MemberAnswer{{User: "u", Want: true}}
+		for n := range others {
+			members = append(members, store.MemberAnswer{User: fmt.Sprint("other-", n), Want: true})
+		}
+		waiting := func(n int) {
+			t.Helper()
+			for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // poll interval
+				var found int
+				require.NoError(t, db.Reader().QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity
+					WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&found))
+				if found == n {
+					return
+				}
+				require.True(t, time.Now().Before(limit), "%d transactions wait", found)
+			}
+		}
+		saved, finished := make(chan error, 1), make(chan error, 1)
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+			if _, err := tx.Exec(t.Context(), `SELECT 1 FROM scimwright_app_lane FOR UPDATE`); err != nil {
+				return err
+			}
+			go func() { saved <- states.SaveMembers(t.Context(), l, "g", 1, members) }()
+			waiting(1) // the members are written and not committed
+			go func() {
+				_, err := states.Finish(t.Context(), l,
+					store.Finish{Kind: engine.User, ID: "u", Gen: 1, Status: engine.StatusClean, RemoteID: "r", At: now})
+				finished <- err
+			}()
+			waiting(2)
+			return nil
+		}))
+		require.NoError(t, <-saved)
+		require.NoError(t, <-finished)
+		group, err := states.States(t.Context(), engine.StateQuery{App: "a", Kind: engine.Group, ID: "g"})
+		require.NoError(t, err)
+		require.EqualValues(t, 2, group[0].Desired, "the group is requeued")
+	}
 }

@@ -41,25 +41,31 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 	return out, nil
 }
 
-// shareUsers makes PostgreSQL wait for transactions that finish sequences of the users. Without the wait, such a transaction would search
+// shareAtMost is the number of users whose rows shareUsers locks. More of them cost more than the wait of other transactions.
+const shareAtMost = 100
+
+// shareUsers makes PostgreSQL wait for transactions that change the accounts of the users. Without the wait, such a transaction would search
 // for groups that wait for its user and not find the uncommitted member row. The transaction that stores the members would not find the new
 // id of the user either.
 func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer
 	}
-	for some := range slices.Chunk(answers, rowsAtOnce) { // ascending
-		args := []any{app}
-		for _, a := range some {
-			args = append(args, a.User)
-		}
-		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id IN (?`+
-			strings.Repeat(`, ?`, len(some)-1)+`) ORDER BY principal_id FOR SHARE`, args...)
-		if err != nil {
-			return err
-		}
+	if len(answers) > shareAtMost {
+		return lockAccounts(ctx, tx, app)
 	}
-	return nil
+	users := make([]string, len(answers)) // ascending
+	for i, a := range answers {
+		users[i] = a.User
+	}
+	ids, err := sqldb.JSON(users)
+	if err != nil {
+		return err
+	}
+	// A subquery for each user: otherwise PostgreSQL without statistics would read all users of the app.
+	_, err = tx.Exec(ctx, `SELECT 1 FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS v (id, n) CROSS JOIN LATERAL (
+		SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id = v.id FOR SHARE) AS u`, ids, app)
+	return err
 }
 
 // SaveMembers implements store.Members.
@@ -68,15 +74,13 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
 		}
+		var left []engine.RemoteMember
 		for _, a := range answers {
-			if a.Want {
-				continue
-			}
-			if _, err := tx.Exec(ctx, dropMembers+` AND principal_id = ?`, l.App, group, a.User); err != nil {
-				return err
+			if !a.Want {
+				left = append(left, engine.RemoteMember{User: a.User})
 			}
 		}
-		return nil
+		return dropEach(ctx, tx, l.App, group, left)
 	})
 }
 
@@ -105,7 +109,7 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 	if err := lockGroup(ctx, tx, app, group); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(answers, rowsAtOnce) {
+	for some := range slices.Chunk(answers, rowsAtOnce(tx.Dialect())) {
 		if err := upsertMembers(ctx, tx, app, group, walk, some); err != nil {
 			return err
 		}
@@ -129,15 +133,38 @@ func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
 // passed in the column asked of the new row, because a conflict clause can only refer to columns.
 func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
 	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
-	args := make([]any, 0, 6*len(answers))
-	for _, a := range answers {
-		args = append(args, app, group, a.User, bit(a.Want), a.Asked, walk)
+	rows, args := `VALUES `+row+strings.Repeat(`, `+row, len(answers)-1), make([]any, 0, 6*len(answers))
+	if tx.Dialect() == sqldb.Postgres {
+		stored, err := memberRows(answers)
+		if err != nil {
+			return err
+		}
+		rows = `SELECT CAST(? AS TEXT), CAST(? AS TEXT), v.id, v.want, 0, '', v.asked, CAST(? AS BIGINT)
+			FROM json_to_recordset(CAST(? AS JSON)) AS v (id TEXT, want BIGINT, asked BIGINT)`
+		args = append(args, app, group, walk, stored)
+	} else {
+		for _, a := range answers {
+			args = append(args, app, group, a.User, bit(a.Want), a.Asked, walk)
+		}
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
-		VALUES `+row+strings.Repeat(`, `+row, len(answers)-1)+`
-		ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
+		`+rows+` ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
 			want = excluded.want,
 			walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE {member_state}.walk END,
 			asked = CASE WHEN {member_state}.asked = excluded.asked THEN 0 ELSE {member_state}.asked END`, args...)
 	return err
+}
+
+// memberRows returns the parameter of upsertMembers on PostgreSQL.
+func memberRows(answers []store.MemberAnswer) (string, error) {
+	type row struct {
+		ID    string `json:"id"`
+		Want  int64  `json:"want"`
+		Asked int64  `json:"asked"`
+	}
+	rows := make([]row, len(answers))
+	for i, a := range answers {
+		rows[i] = row{a.User, bit(a.Want), a.Asked}
+	}
+	return sqldb.JSON(rows)
 }

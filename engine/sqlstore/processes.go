@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -61,15 +62,15 @@ func (s *Store) Join(ctx context.Context, j store.Joining) (p engine.Process, ta
 		if err != nil {
 			return err
 		}
-		until := clock(d) + ` + CAST(? AS BIGINT)`
+		until := `(SELECT now FROM c) + CAST(? AS BIGINT)`
 		if d == sqldb.SQLite {
 			until = `0 * ?` // no end
 		}
 		n, lease := lanesOf(taken), j.Lease.Milliseconds()
 		var began, end int64
-		err = tx.ExecReturning(ctx, []any{&began, &end}, `INSERT INTO {process}
+		err = tx.ExecReturning(ctx, []any{&began, &end}, `WITH c AS MATERIALIZED (SELECT `+clock(d)+` AS now) INSERT INTO {process}
 			(id, name, lease, started_at, seen_at, valid_until, lanes, in_flight, takeovers, rechecks)
-			VALUES (?, ?, ?, `+clock(d)+`, `+clock(d)+`, `+until+`, 0, 0, ?, 0) RETURNING started_at, valid_until`,
+			VALUES (?, ?, ?, (SELECT now FROM c), (SELECT now FROM c), `+until+`, 0, 0, ?, 0) RETURNING started_at, valid_until`,
 			id, text(j.Name), lease, lease, n)
 		p = engine.Process{ID: id, Name: j.Name, Started: at(began), Seen: at(began), Until: at(end), Takeovers: n}
 		return err
@@ -129,24 +130,27 @@ func takeEvery(ctx context.Context, tx *sqldb.Tx, w store.When, query string, ar
 	return taken, nil
 }
 
-// Beat implements store.Processes. It is one statement, on a connection of its own if possible.
+// Beat implements store.Processes. It is one statement, on a connection of its own if possible. The time of the beat is read once; the
+// condition that the process is valid reads the clock again after a wait for the row, so that a process that has ended stays so.
 func (s *Store) Beat(ctx context.Context, id string, load store.Load) (store.Fleet, error) {
 	if s.db.Dialect() == sqldb.SQLite {
 		return s.beatAlone(ctx, id, load)
 	}
 	now := clock(sqldb.Postgres)
-	statement := `WITH beat AS (
-			UPDATE {process} SET seen_at = ` + now + `, valid_until = ` + now + ` + lease, lanes = ?, in_flight = ?
-			WHERE id = ? AND valid_until > ` + now + ` RETURNING id)
-		SELECT (SELECT COUNT(*) FROM beat), COUNT(*) FILTER (WHERE valid_until > ` + now + `),
-			CAST(COALESCE(SUM(lanes) FILTER (WHERE valid_until > ` + now + ` AND id <> ?), 0) AS BIGINT),
-			COALESCE(MIN(valid_until) FILTER (WHERE valid_until > ` + now + ` AND id <> ?) - ` + now + `, -1),
-			COUNT(*) FILTER (WHERE valid_until <= ` + now + `)
-		FROM {process}`
+	statement := `WITH c AS MATERIALIZED (SELECT ` + now + ` AS now), beat AS (
+			UPDATE {process} SET seen_at = c.now, valid_until = c.now + lease, lanes = ?, in_flight = ?
+			FROM c WHERE id = ? AND valid_until > ` + now + ` RETURNING id)
+		SELECT (SELECT COUNT(*) FROM beat), COUNT(*) FILTER (WHERE valid_until > c.now),
+			CAST(COALESCE(SUM(lanes) FILTER (WHERE valid_until > c.now AND id <> ?), 0) AS BIGINT),
+			COALESCE(MIN(lanes) FILTER (WHERE valid_until > c.now AND id <> ?), 0),
+			COALESCE(MIN(valid_until) FILTER (WHERE valid_until > c.now AND id <> ?) - MIN(c.now), -1),
+			COUNT(*) FILTER (WHERE valid_until <= c.now)
+		FROM {process}, c`
 	var f store.Fleet
-	var found, next int64
+	var found, others, least, next int64
 	err := s.beat(ctx, id, func(tx *sqldb.Tx) error {
-		return tx.QueryRow(ctx, statement, load.Lanes, load.InFlight, id, id, id).Scan(&found, &f.Alive, &f.Others, &next, &f.Dead)
+		return tx.QueryRow(ctx, statement, thousandths(load.Lanes), load.InFlight, id, id, id, id).
+			Scan(&found, &f.Alive, &others, &least, &next, &f.Dead)
 	})
 	if err == nil && found == 0 {
 		s.beats.drop(id)
@@ -155,15 +159,21 @@ func (s *Store) Beat(ctx context.Context, id string, load store.Load) (store.Fle
 	if err != nil {
 		return store.Fleet{}, fmt.Errorf("sqlstore: heartbeat: %w", err)
 	}
+	f.Others, f.Least = float64(others)/thousand, float64(least)/thousand
 	f.Next = time.Duration(next) * time.Millisecond
 	return f, nil
 }
+
+// The column lanes has thousandths.
+const thousand = 1000
+
+func thousandths(lanes float64) int64 { return int64(math.Round(lanes * thousand)) }
 
 // beatAlone stores the load of the process that owns the database.
 func (s *Store) beatAlone(ctx context.Context, id string, load store.Load) (store.Fleet, error) {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `UPDATE {process} SET seen_at = `+clock(tx.Dialect())+`, lanes = ?, in_flight = ? WHERE id = ?`,
-			load.Lanes, load.InFlight, id)
+			thousandths(load.Lanes), load.InFlight, id)
 		if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
 			return store.ErrEnded
 		}
@@ -225,13 +235,23 @@ func (s *Store) Leave(ctx context.Context, id string, w store.When) error {
 
 // Processes implements store.Processes.
 func (s *Store) Processes(ctx context.Context) ([]engine.Process, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT p.id, p.name, p.started_at, p.seen_at, p.valid_until,
-			(SELECT COUNT(*) FROM {app_lane} l WHERE l.process = p.id AND l.process <> ''), p.in_flight, p.takeovers, p.rechecks
+	rows, err := s.db.Reader().Query(ctx, `SELECT p.id, p.name, p.started_at, p.seen_at, p.valid_until, p.lease, `+clock(s.db.Dialect())+`,
+			(SELECT COUNT(*) FROM {app_lane} l WHERE l.process = p.id AND l.process <> ''), p.lanes, p.in_flight, p.takeovers, p.rechecks
 		FROM {process} p ORDER BY p.started_at, p.id`)
 	out, err := collect(rows, err, func(r *sql.Rows, p *engine.Process) error {
-		var started, seen, until int64
-		err := r.Scan(&p.ID, &p.Name, &started, &seen, &until, &p.Lanes, &p.InFlight, &p.Takeovers, &p.Rechecks)
-		p.Started, p.Seen, p.Until = at(started), at(seen), at(until)
+		var started, seen, until, lease, now, running int64
+		err := r.Scan(&p.ID, &p.Name, &started, &seen, &until, &lease, &now, &p.Lanes, &running, &p.InFlight, &p.Takeovers, &p.Rechecks)
+		p.Started, p.Seen, p.Until, p.Now, p.Running = at(started), at(seen), at(until), at(now), float64(running)/thousand
+		switch {
+		case until == 0 || until > now:
+			p.State = engine.ProcessAlive
+		case until < seen+lease: // ended before it was dead
+			p.State = engine.ProcessLeft
+		case p.Lanes > 0:
+			p.State = engine.ProcessDead
+		default:
+			p.State = engine.ProcessTaken
+		}
 		return err
 	})
 	if err != nil {

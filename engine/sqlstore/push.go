@@ -60,7 +60,23 @@ func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced 
 	if err := eachMember(ctx, tx, `pushed = 0, pushed_id = ''`, ``, app, group, removed); err != nil {
 		return err
 	}
-	for _, m := range removed {
+	return dropEach(ctx, tx, app, group, removed)
+}
+
+// dropMembers deletes member rows that contain no information.
+const dropMembers = `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
+
+// dropEach deletes the rows of these members that contain no information.
+func dropEach(ctx context.Context, tx *sqldb.Tx, app, group string, members []engine.RemoteMember) error {
+	if tx.Dialect() == sqldb.Postgres && len(members) > 1 {
+		rows, err := keyRows(app, group, members)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM {member_state} AS m USING `+keys+` AND m.want = 0 AND m.pushed = 0 AND m.asked = 0`, rows)
+		return err
+	}
+	for _, m := range members {
 		if _, err := tx.Exec(ctx, dropMembers+` AND principal_id = ?`, app, group, m.User); err != nil {
 			return err
 		}
@@ -68,16 +84,28 @@ func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced 
 	return nil
 }
 
-// dropMembers deletes member rows that contain no information.
-const dropMembers = `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
-
-// rowsAtOnce is the maximum number of rows that one statement writes.
-const rowsAtOnce = 100
+// rowsAtOnce returns the maximum number of rows that one statement writes.
+func rowsAtOnce(d sqldb.Dialect) int {
+	if d == sqldb.Postgres {
+		return 1000
+	}
+	return 100
+}
 
 // eachMember updates the rows of members of a group. set and condition are SQL; v.id is the id of the member on the target. The order does
 // not matter: every writer of member rows first locks the row of the group.
 func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group string, members []engine.RemoteMember) error {
-	for some := range slices.Chunk(members, rowsAtOnce) {
+	for some := range slices.Chunk(members, rowsAtOnce(tx.Dialect())) {
+		if tx.Dialect() == sqldb.Postgres {
+			rows, err := keyRows(app, group, some)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `UPDATE {member_state} AS m SET `+set+` FROM `+keys+condition, rows); err != nil {
+				return err
+			}
+			continue
+		}
 		args := make([]any, 0, 4*len(some))
 		for _, m := range some {
 			args = append(args, app, group, m.User, text(m.ID))
@@ -91,4 +119,23 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group st
 		}
 	}
 	return nil
+}
+
+// keys is a table v of members and the condition that joins it with their rows m, for PostgreSQL. Its parameter is the result of keyRows.
+// Each row contains the complete key. With constants instead, PostgreSQL without statistics would read all members of the group.
+const keys = `json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, grp TEXT, principal TEXT, id TEXT)
+	WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`
+
+func keyRows(app, group string, members []engine.RemoteMember) (string, error) {
+	type row struct {
+		App       string `json:"app"`
+		Group     string `json:"grp"`
+		Principal string `json:"principal"`
+		ID        string `json:"id"`
+	}
+	rows := make([]row, len(members))
+	for i, m := range members {
+		rows[i] = row{app, group, m.User, text(m.ID)}
+	}
+	return sqldb.JSON(rows)
 }

@@ -217,7 +217,7 @@ CREATE TABLE {process} (
 	started_at  BIGINT NOT NULL,                -- by the clock of the database, as seen_at and valid_until
 	seen_at     BIGINT NOT NULL,                -- the last heartbeat
 	valid_until BIGINT NOT NULL,                -- 0 if the database belongs to one process
-	lanes       BIGINT NOT NULL,                -- running lanes at the last heartbeat
+	lanes       BIGINT NOT NULL,                -- mean number of running lanes before the last heartbeat, in thousandths
 	in_flight   BIGINT NOT NULL,                -- principals that were being processed at the last heartbeat
 	takeovers   BIGINT NOT NULL,                -- lanes that the process has taken from dead ones
 	rechecks    BIGINT NOT NULL                 -- principals that the process has requeued because they were in flight

@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,13 +60,14 @@ func dueQuery(set string) string {
 
 // Due implements store.Sequences.
 func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
+	sets := dueInOrder()
+	if s.db.Dialect() == sqldb.Postgres {
+		return s.dueAtOnce(ctx, sets, app, now, limit)
+	}
 	var out []engine.State
-	for i, set := range append([]string{duePending}, dueSets...) {
+	for _, set := range sets {
 		if limit <= len(out) {
 			break
-		}
-		if i > 0 {
-			set += dueOthers
 		}
 		rows, err := s.db.Reader().Query(ctx, dueQuery(set), app, ms(now), limit-len(out))
 		found, err := collect(rows, err, scanState)
@@ -72,6 +75,33 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 			return nil, fmt.Errorf("sqlstore: due principals of %s: %w", app, err)
 		}
 		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// dueInOrder returns the conditions of all due principals.
+func dueInOrder() []string {
+	sets := []string{duePending}
+	for _, set := range dueSets {
+		sets = append(sets, set+dueOthers)
+	}
+	return sets
+}
+
+// dueAtOnce is Due with one statement.
+func (s *Store) dueAtOnce(ctx context.Context, sets []string, app string, now time.Time, limit int) ([]engine.State, error) {
+	var parts []string
+	var args []any
+	for n, set := range sets {
+		parts = append(parts, `(SELECT `+strconv.Itoa(n)+` AS due_set, s.* FROM {sync_state} s
+			WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND `+set+` ORDER BY next_at LIMIT ?)`)
+		args = append(args, app, ms(now), limit)
+	}
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) AS due
+		ORDER BY due_set, due.next_at LIMIT ?`, append(args, limit)...)
+	out, err := collect(rows, err, scanState)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: due principals of %s: %w", app, err)
 	}
 	return out, nil
 }
@@ -122,6 +152,9 @@ func begin(ctx context.Context, tx *sqldb.Tx, l engine.Lease, intents []store.In
 			return err
 		}
 	}
+	if tx.Dialect() == sqldb.Postgres {
+		return beginAtOnce(ctx, tx, l.App, intents)
+	}
 	for _, i := range intents {
 		active, creating := bit(i.Want == engine.Active), bit(i.Creating)
 		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET
@@ -143,13 +176,68 @@ func begin(ctx context.Context, tx *sqldb.Tx, l engine.Lease, intents []store.In
 	return nil
 }
 
+// beginAtOnce stores the intents, which are in the order in which rows are locked, with one statement, or two for more than one row: the
+// UPDATE alone locks the rows in any order.
+func beginAtOnce(ctx context.Context, tx *sqldb.Tx, app string, intents []store.Intent) error {
+	if len(intents) == 0 {
+		return nil
+	}
+	type row struct {
+		App      string `json:"app"`
+		Kind     string `json:"kind"`
+		ID       string `json:"id"`
+		Want     string `json:"want"`
+		Name     string `json:"name"`
+		Manager  string `json:"manager"`
+		Creating bool   `json:"creating"`
+	}
+	rows := make([]row, len(intents))
+	for n, i := range intents {
+		rows[n] = row{app, string(i.Kind), i.ID, string(i.Want), text(i.Name), i.Manager, i.Creating}
+	}
+	wanted, err := sqldb.JSON(rows)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 1 {
+		_, err := tx.Exec(ctx, `SELECT 1 FROM json_to_recordset(CAST(? AS JSON)) AS v (kind TEXT, id TEXT) CROSS JOIN LATERAL (
+			SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = v.kind AND principal_id = v.id FOR UPDATE) AS s`, wanted, app)
+		if err != nil {
+			return err
+		}
+	}
+	// Each row contains the complete key, so that PostgreSQL without statistics does not read all principals of the app.
+	_, err = tx.Exec(ctx, `UPDATE {sync_state} AS s SET
+		full_gen = CASE WHEN v.want = 'active' AND s.kind = 'group' AND s.want IN ('inactive', 'absent') THEN s.desired_gen ELSE s.full_gen END,
+		anew = CASE WHEN v.want = 'active' AND s.tried = 0 THEN 1 ELSE s.anew END,
+		tried = CASE WHEN v.want = 'active' THEN 1 ELSE s.tried END,
+		remote_name = CASE WHEN (s.remote_id = '' OR s.kind = 'group') AND v.creating OR s.remote_id = '' AND s.tried = 0 AND v.name <> ''
+			THEN v.name ELSE s.remote_name END,
+		link_origin = CASE WHEN v.creating AND (s.remote_id = '' OR s.kind = 'group') THEN 'unconfirmed' ELSE s.link_origin END,
+		remote_id = CASE WHEN v.creating AND s.kind = 'group' THEN '' ELSE s.remote_id END,
+		manager_id = CASE WHEN v.manager <> '' THEN v.manager ELSE s.manager_id END,
+		want = v.want
+		FROM json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, kind TEXT, id TEXT, want TEXT, name TEXT, manager TEXT, creating BOOLEAN)
+		WHERE s.app_id = v.app AND s.kind = v.kind AND s.principal_id = v.id`, wanted)
+	return err
+}
+
 // keptExchanges is the number of exchanges that are stored for each principal, and for each app without a principal. New ones replace the
 // oldest.
 const keptExchanges = 100
 
 // Finish implements store.Sequences.
 func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
-	err = s.withLease(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
+	status, err = s.finish(ctx, l, f, s.db.Dialect() == sqldb.Postgres)
+	if errors.Is(err, errShared) {
+		status, err = s.finish(ctx, l, f, false)
+	}
+	return status, err
+}
+
+// finish stores the result of a sequence. With shared it returns errShared if the result concerns the accounts of other users.
+func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shared bool) (status engine.Status, err error) {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		f := f // a copy: the transaction may run again
 		if err := recheckHalt(ctx, tx, l.App, &f); err != nil {
 			return err
@@ -158,7 +246,7 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		if err != nil {
 			return err
 		}
-		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f)
+		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f, shared)
 		if err != nil {
 			return err
 		}
@@ -179,6 +267,9 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		}
 		return finishLane(ctx, tx, l, f, events)
 	})
+	if err != nil {
+		err = fmt.Errorf("sqlstore: finish %s %s of %s: %w", f.Kind, f.ID, l.App, err)
+	}
 	return status, err
 }
 

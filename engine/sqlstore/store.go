@@ -82,6 +82,7 @@ func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 		return nil, fmt.Errorf("Options.Partitions is %d: use a number from 1 to %d, or 0 for tables without partitions", o.Partitions,
 			maxPartitions)
 	}
+	wrapped.LimitIdle(idleLimit)
 	s := &Store{db: wrapped, updater: o.Updater}
 	err = s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names(), o.Partitions) })
 	if err != nil {
@@ -127,9 +128,9 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// idleTimeout makes PostgreSQL abort a transaction that is idle for 3s. Otherwise a stalled or disconnected process would keep its lane
+// idleLimit is the time after which PostgreSQL aborts an idle transaction. Otherwise a stalled or disconnected process would keep its lane
 // locked for hours after its end, and no other process could take the lane over.
-const idleTimeout = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
+const idleLimit = 3 * time.Second
 
 // update runs every write of the store except Mark and Forget, which use the embedder's transactions.
 func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
@@ -137,20 +138,17 @@ func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
 }
 
 func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb.Tx) error) error {
-	run := func(tx *sqldb.Tx) error {
-		if tx.Dialect() == sqldb.Postgres {
-			if _, err := tx.Exec(ctx, idleTimeout); err != nil {
-				return err
-			}
-		}
-		return fn(tx)
-	}
 	if s.updater == nil {
-		return s.db.UpdateWaiting(ctx, wait, run)
+		return s.db.UpdateWaiting(ctx, wait, fn)
 	}
 	return s.updater(ctx, func(tx engine.Execer) error {
 		t := s.db.Wrap(tx)
-		if err := run(t); err != nil {
+		if t.Dialect() == sqldb.Postgres {
+			if _, err := t.Exec(ctx, sqldb.SetIdleLimit(idleLimit)); err != nil {
+				return err
+			}
+		}
+		if err := fn(t); err != nil {
 			return err
 		}
 		return t.Err()
@@ -171,20 +169,27 @@ func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn f
 	return nil
 }
 
-// fence returns ErrLeaseLost if the lease is no longer valid. Until the end of the transaction it stays valid. The lock is shared: the
-// results of one lane do not wait for each other, unless they change the lane row. A transaction does not change the lane row after fence,
-// because two transactions that hold the shared lock would wait for each other.
+// fence returns ErrLeaseLost if the lease is no longer valid. Until the end of the transaction it stays valid. The lock conflicts only with
+// FOR UPDATE, with which Claim, Release and a takeover lock the lane row before they change the epoch, and with its deletion. Transactions of
+// the lane therefore wait neither for each other nor for marks, although both change other columns of the row. A transaction does not change
+// the lane row after fence, because two transactions that hold the shared lock could wait for each other.
 func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
-	query := `SELECT 1 FROM {app_lane} WHERE app_id = ? AND epoch = ?`
-	if tx.Dialect() == sqldb.Postgres {
-		query += ` FOR SHARE`
-	}
-	var valid int64
-	err := tx.QueryRow(ctx, query, l.App, l.Epoch).Scan(&valid)
+	var app string
+	var epoch int64
+	err := tx.QueryRow(ctx, validLease(tx.Dialect()), l.App, l.Epoch).Scan(&app, &epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return engine.ErrLeaseLost
 	}
 	return err
+}
+
+// validLease returns the query of fence. Parameters: app and epoch.
+func validLease(d sqldb.Dialect) string {
+	query := `SELECT app_id, epoch FROM {app_lane} WHERE app_id = ? AND epoch = ?`
+	if d == sqldb.Postgres {
+		query += ` FOR KEY SHARE`
+	}
+	return query
 }
 
 // checkLease returns ErrLeaseLost if no row matched the epoch.

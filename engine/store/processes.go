@@ -20,8 +20,8 @@ var ErrEnded = errors.New("engine: this incarnation of the process has ended")
 // If several processes can share the database, a process is dead when Joining.Lease has passed since its last heartbeat. Otherwise the
 // database belongs to one process until that process leaves or exits. Its engine.Process.Until is zero, and it sends no heartbeat.
 type Processes interface {
-	// Join adds a process. It returns ErrInUse if the database belongs to another process. If no other process can be there, Join takes over
-	// all lanes. With Joining.Replace it takes over the lanes of earlier processes of the same name.
+	// Join adds a process. It returns ErrInUse if the database belongs to another process. If the database belongs to one process, Join takes
+	// over all lanes. With Joining.Replace it takes over the lanes of earlier processes of the same name.
 	Join(ctx context.Context, j Joining) (engine.Process, []Takeover, error)
 	// Beat prolongs the validity of a process and stores its load, or returns ErrEnded.
 	Beat(ctx context.Context, id string, load Load) (Fleet, error)
@@ -53,14 +53,17 @@ type When struct {
 
 // Load is the work of a process.
 type Load struct {
-	Lanes    int // running lanes
+	// Lanes is the mean number of running lanes since the previous heartbeat. The number at one time would vary too much if lanes run for a
+	// short time only.
+	Lanes    float64
 	InFlight int // principals that are being processed
 }
 
 // Fleet describes all processes at the time of a heartbeat.
 type Fleet struct {
 	Alive  int           // valid processes, this one included
-	Others int           // running lanes of the other valid processes, by their last heartbeats
+	Others float64       // Load.Lanes of all other valid processes, by their last heartbeats
+	Least  float64       // Load.Lanes of the other valid process with the fewest, 0 if there is none
 	Next   time.Duration // until the earliest end of another process, unless it sends a heartbeat; negative: no other process is valid
 	Dead   int           // processes that have ended and are not removed yet
 }
@@ -70,5 +73,6 @@ type Takeover struct {
 	Process string // id
 	Name    string
 	Apps    []string // the lanes
+	Epochs  []int64  // of the lanes since the takeover, in the order of Apps
 	Noted   int      // principals that were in flight
 }

@@ -84,8 +84,8 @@ type Sequences interface {
 	// manager finds the user and requeues the user, or the sequence of the user reads the account of the manager. A group that becomes Active
 	// after it was Inactive or Absent has its whole membership pending.
 	Begin(ctx context.Context, l engine.Lease, intents []Intent) error
-	// Start has the effect of Begin, and replaces the note of the principals in flight: those whose sequences run or are about to start. The
-	// note is removed by Release. If the process dies, it is kept for RecheckInFlight.
+	// Start has the effect of Begin, and stores a note with the principals in flight, in place of the previous note: those whose sequences run
+	// or are about to start. Release removes the note. If the process dies, the note remains for RecheckInFlight.
 	Start(ctx context.Context, l engine.Lease, intents []Intent, inFlight []engine.Principal) error
 	// RecheckInFlight requeues the principals that were in flight when an earlier process of the lane died, if their recheck is due at now,
 	// and returns their number. It has the effect of Recheck for each of them. next is the time of the next recheck, zero if there is none.

@@ -21,7 +21,7 @@ func testRepair(t *testing.T, s *suite) {
 		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "b", Retry: true}},
 		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "new"}},
 	}))
-	require.ElementsMatch(t, []string{"user b", "user new", "group g"}, s.due(), "only the repaired principals")
+	require.ElementsMatch(t, []string{"user b", "user new", "group g"}, s.due(), "only the principals of the repair are due")
 	g := s.state(engine.Group, "g")
 	require.Greater(t, g.Full, g.Synced)
 	require.Equal(t, "Other", g.RemoteName)

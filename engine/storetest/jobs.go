@@ -63,7 +63,8 @@ func testJobs(t *testing.T, s *suite) {
 		attempts[c.Key] = c.Attempt
 	}
 	require.Equal(t, map[string]int{"a": 2, "b": 1, "late": 1}, attempts)
-	require.NoError(t, kept.EndJob(ctx, first, jobs.Result{State: jobs.Finished, At: s.now}), "is ignored: another attempt runs")
+	require.NoError(t, kept.EndJob(ctx, first, jobs.Result{State: jobs.Finished, At: s.now}), "the result of an earlier attempt is "+
+		"ignored: another attempt runs")
 	for _, c := range claimed {
 		if c.Key == "a" {
 			require.NoError(t, kept.EndJob(ctx, c, jobs.Result{State: jobs.Failed, At: s.now, Error: "why"}))

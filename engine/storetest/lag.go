@@ -46,14 +46,14 @@ func testLag(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting})
 	require.Zero(t, since("a"))
 	want = engine.Lag{App: s.app, Due: 1, Oldest: second, Failed: 1, Held: 1, LastSuccess: s.now}
-	require.Empty(t, cmp.Diff(want, lag()), "permanent failures do not count")
+	require.Empty(t, cmp.Diff(want, lag()), "permanent failures do not count as due")
 
 	s.now = s.now.Add(time.Minute)
 	third := s.now
 	s.mark(engine.Mark{ID: "d"})
 	s.now = s.now.Add(time.Minute)
 	s.finish(l, store.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
-	require.Equal(t, third, since("d"), "a mark during the sequence is unsynchronized")
+	require.Equal(t, third, since("d"), "the mark during the sequence is not synchronized yet")
 	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
 	s.release(l, h, time.Time{})
 	want.Oldest, want.Hold = third, h
@@ -106,10 +106,10 @@ func testOverdue(t *testing.T, s *suite) {
 	require.False(t, overdue("new", s.now))
 	s.mark(engine.Mark{ID: "gone"})
 	s.finish(l, store.Finish{ID: "gone", Status: engine.StatusFailed, RemoteID: "r gone"})
-	require.False(t, overdue("gone", s.now), "the same deactivation")
+	require.False(t, overdue("gone", s.now), "the same deactivation is not reported twice")
 	s.mark(engine.Mark{ID: "gone"})
 	s.finish(l, store.Finish{ID: "gone", RemoteID: "r gone"})
-	require.False(t, overdue("gone", s.now), "the deactivation is synchronized")
+	require.False(t, overdue("gone", s.now), "a synchronized deactivation is not overdue")
 	s.mark(engine.Mark{ID: "gone"})
 	require.True(t, overdue("gone", s.now), "another deactivation")
 }

@@ -83,11 +83,11 @@ func testLinkStopped(t *testing.T, s *suite) {
 	s.release(l, engine.Hold{}, time.Time{})
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
-	require.Contains(t, refused["due"], "has a pending change", "its sequence may find an account now")
+	require.Contains(t, refused["due"], "has a pending change", "the sequence of the pending user may find an account")
 	require.NoError(t,
 		s.link(engine.Link{Kind: engine.User, ID: "failed", RemoteID: "r2"}, engine.Link{Kind: engine.User, ID: "idle", RemoteID: "r3"}))
 	require.ElementsMatch(t, []string{"user due", "user failed", "group g"}, s.due(),
-		"the failed user and the waiting group")
+		"the link requeues the waiting group and the user whose last attempt failed")
 }
 
 func testLinkRace(t *testing.T, s *suite) {
@@ -114,7 +114,7 @@ func testLinkRace(t *testing.T, s *suite) {
 		case linked[i] == nil:
 			require.Equal(t, "r-"+id, state.RemoteID)
 		case refused, errors.Is(linked[i], engine.ErrStale):
-			require.Empty(t, state.RemoteID, "its sequence may already search for an account")
+			require.Empty(t, state.RemoteID, "the sequence that the mark starts may already search for an account")
 		default:
 			require.NoError(t, linked[i])
 		}

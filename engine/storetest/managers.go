@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +115,50 @@ func testManagerRace(t *testing.T, s *suite) {
 		require.ElementsMatch(t, []string{"user a", "user boss"}, s.due())
 		s.finish(l, store.Finish{ID: "a"})
 		s.finish(l, store.Finish{ID: "boss"})
+		s.release(l, engine.Hold{}, time.Time{})
+		s.now = s.now.Add(time.Second)
+		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
+	}
+}
+
+// testAccountRace finishes sequences of users that have found the same account at the same time: one of them gets it. It also does so when
+// the owner of the account gets another one.
+//
+// Invariant 6
+func testAccountRace(t *testing.T, s *suite) {
+	users := []string{"a", "b", "c", "d"}
+	owners := func(account string) (out []string) {
+		found, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, Kind: engine.User, RemoteID: account})
+		require.NoError(t, err)
+		for _, u := range found {
+			out = append(out, u.ID)
+		}
+		return out
+	}
+	for n := range 20 {
+		var marks []engine.Mark
+		for _, u := range users {
+			marks = append(marks, engine.Mark{ID: u})
+		}
+		s.mark(marks...)
+		l := s.claim()
+		s.work(l, engine.Active, users...)
+		first, second := fmt.Sprint("first-", n), fmt.Sprint("second-", n)
+		var all []store.Finish
+		for _, u := range users {
+			all = append(all, store.Finish{ID: u, RemoteID: first})
+		}
+		s.race(l, all...)
+		got := owners(first)
+		require.Len(t, got, 1)
+		for i := range all {
+			if all[i].ID == got[0] {
+				all[i].RemoteID = second
+			}
+		}
+		s.race(l, all...)
+		require.Equal(t, got, owners(second))
+		require.LessOrEqual(t, len(owners(first)), 1)
 		s.release(l, engine.Hold{}, time.Time{})
 		s.now = s.now.Add(time.Second)
 		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))

@@ -24,13 +24,13 @@ func testAgain(t *testing.T, s *suite) {
 		return n
 	}
 	require.EqualValues(t, 2, again(false))
-	require.Equal(t, []string{"user a"}, s.due(), "the backoff ended")
+	require.Equal(t, []string{"user a"}, s.due(), "Requeue ends the backoff")
 	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
 	require.EqualValues(t, 3, again(true))
 	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
 	s.finish(l, store.Finish{ID: "a", Gen: 2, IgnoredAttributes: unkept})
-	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes, "results of an earlier sequence are discarded")
+	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes, "the result of a sequence that started before Requeue is discarded")
 	s.finish(l, store.Finish{ID: "a", Gen: 3, IgnoredAttributes: unkept})
 	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
@@ -60,7 +60,7 @@ func testRehearsalReads(t *testing.T, s *suite) {
 
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
 	all := s.members(store.MembersAll)
-	require.Len(t, all, 2, "including those that need a query of the directory")
+	require.Len(t, all, 2, "MembersAll includes the members that need a query of the directory")
 	require.Equal(t, []string{"ra", "ann"}, []string{all[0].RemoteID, all[0].RemoteName})
 
 	guard := engine.Guard{Limit: 1, Window: time.Hour}
@@ -82,7 +82,7 @@ func testRehearsalReads(t *testing.T, s *suite) {
 	require.Equal(t, 2, would("b"))
 	s.now = s.now.Add(2 * time.Hour)
 	s.finish(l, store.Finish{ID: "a"})
-	require.Zero(t, would("b"), "the window has passed")
+	require.Zero(t, would("b"), "the window of the guard has passed")
 }
 
 // newPlan stores an open plan for the users.
@@ -225,7 +225,8 @@ func testApplyPlan(t *testing.T, s *suite) {
 
 	require.NoError(t, apply(p, engine.PlanPartial, items[0]))
 	require.Equal(t, []string{"user b"}, s.due())
-	require.ErrorIs(t, apply(p, engine.PlanApplied, items[1]), engine.ErrApplied, "the plan is partial")
+	require.ErrorIs(t, apply(p, engine.PlanApplied, items[1]), engine.ErrApplied, "the caller's copy of the plan is outdated: the plan has "+
+		"already been applied in part")
 	s.mark(engine.Mark{ID: "c"})
 	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{
 		{Kind: engine.User, ID: "b", Want: engine.Inactive}, {Kind: engine.User, ID: "c", Want: engine.Inactive},
@@ -243,7 +244,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	require.NoError(t, apply(p, engine.PlanApplied, items[1:]...))
 	require.Equal(t, []string{"user b", "user new", "group g"}, s.due())
 	g := s.state(engine.Group, "g")
-	require.Greater(t, g.Full, g.Synced, "with all members")
+	require.Greater(t, g.Full, g.Synced, "the group is pushed with all members")
 	_, all = planned()
 	require.True(t, all[2].Marked)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error {

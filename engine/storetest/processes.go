@@ -52,14 +52,15 @@ func testProcess(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Equal(t, "one", lane.Owner)
 	require.Equal(t, p.Until, lane.Until)
-	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 1, InFlight: 7})
+	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 2.375, InFlight: 7})
 	require.NoError(t, err)
 	require.Equal(t, 1, f.Alive)
 	require.Zero(t, f.Others)
 	require.Negative(t, f.Next)
 	got, ok := s.find(p.ID)
 	require.True(t, ok)
-	require.Equal(t, []any{"one", 1, 7}, []any{got.Name, got.Lanes, got.InFlight})
+	require.Equal(t, []any{"one", engine.ProcessAlive, 1, 2.375, 7}, []any{got.Name, got.State, got.Lanes, got.Running, got.InFlight})
+	require.False(t, got.Now.Before(got.Seen))
 	require.Equal(t, p.Started, got.Started)
 	require.False(t, got.Seen.Before(p.Seen))
 	s.release(l, engine.Hold{}, time.Time{})
@@ -93,18 +94,24 @@ func testOneOwner(t *testing.T, s *suite) {
 
 func testFleet(t *testing.T, s *suite) {
 	s.shared()
-	one, two := s.process(), s.join(store.Joining{Name: "two"}).ID
-	_, err := s.store.Beat(t.Context(), two, store.Load{Lanes: 5})
-	require.NoError(t, err)
+	one, two, three := s.process(), s.join(store.Joining{Name: "two"}).ID, s.join(store.Joining{Name: "three"}).ID
+	for id, lanes := range map[string]float64{two: 5.5, three: 1.25} {
+		_, err := s.store.Beat(t.Context(), id, store.Load{Lanes: lanes})
+		require.NoError(t, err)
+	}
 	f, err := s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{2, 5}, []int{f.Alive, f.Others})
+	require.Equal(t, []any{3, 6.75, 1.25}, []any{f.Alive, f.Others, f.Least})
 	require.Greater(t, f.Next, leaseTime-time.Minute)
 	require.LessOrEqual(t, f.Next, leaseTime)
 	s.leave(two)
+	if p, ok := s.find(two); ok { // kept for a while
+		require.Equal(t, engine.ProcessLeft, p.State)
+	}
+	s.leave(three)
 	f, err = s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 0}, []int{f.Alive, f.Others})
+	require.Equal(t, []any{1, 0.0, 0.0}, []any{f.Alive, f.Others, f.Least})
 	require.Negative(t, f.Next)
 	require.Positive(t, f.Dead)
 }
@@ -121,6 +128,15 @@ func testDeath(t *testing.T, s *suite) {
 	old, ok := s.tryClaim(dying.ID)
 	require.True(t, ok)
 	require.NoError(t, s.store.Start(t.Context(), old, nil, []engine.Principal{{Kind: engine.User, ID: "a"}}))
+	for limit := begun.Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // poll interval
+		p, ok := s.find(dying.ID)
+		require.True(t, ok)
+		if p.State == engine.ProcessDead {
+			break
+		}
+		require.Equal(t, engine.ProcessAlive, p.State)
+		require.True(t, time.Now().Before(limit), "it does not die")
+	}
 	var taken []store.Takeover
 	for limit := begun.Add(time.Minute); len(taken) == 0; time.Sleep(10 * time.Millisecond) { // poll interval
 		require.True(t, time.Now().Before(limit), "no takeover")
@@ -129,7 +145,9 @@ func testDeath(t *testing.T, s *suite) {
 		require.NoError(t, err)
 	}
 	require.GreaterOrEqual(t, time.Since(begun), lease)
-	require.Equal(t, []store.Takeover{{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Noted: 1}}, taken)
+	require.Equal(t, []store.Takeover{
+		{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Epochs: []int64{old.Epoch + 1}, Noted: 1},
+	}, taken)
 	require.True(t, s.claimable())
 	_, err := s.store.Beat(t.Context(), dying.ID, store.Load{})
 	require.ErrorIs(t, err, store.ErrEnded, "a dead process never becomes valid again")
@@ -137,8 +155,9 @@ func testDeath(t *testing.T, s *suite) {
 	require.False(t, ok)
 	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
 	got, ok := s.find(dying.ID)
-	require.True(t, ok, "a dead process is kept for a while")
+	require.True(t, ok, "a dead process is still listed")
 	require.Zero(t, got.Lanes)
+	require.Equal(t, engine.ProcessTaken, got.State)
 	got, ok = s.find(s.process())
 	require.True(t, ok)
 	require.EqualValues(t, 1, got.Takeovers)
@@ -154,7 +173,7 @@ func testReplace(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	old := s.claim()
 	s.join(store.Joining{Name: "me " + s.app})
-	require.False(t, s.claimable(), "another process with the same name")
+	require.False(t, s.claimable(), "without Replace, a process with the same name does not take over the lanes")
 	j := store.Joining{Name: "me " + s.app, Lease: leaseTime, Replace: true, When: store.When{Now: s.now, Recheck: s.now}}
 	p, taken, err := s.store.Join(t.Context(), j)
 	require.NoError(t, err)
@@ -176,12 +195,13 @@ func testLeave(t *testing.T, s *suite) {
 	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
 	lane, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
-	require.Equal(t, s.now, lane.NextAt, "the lane is due at once")
+	require.Equal(t, s.now, lane.NextAt, "the lane is due immediately")
 	l := s.claim()
-	require.Zero(t, l.Recheck, "nothing was in flight")
+	require.Zero(t, l.Recheck, "no principal was in flight")
 }
 
-// testInFlight checks that the principals of the note of a dead process are requeued at the time of the recheck, and only then.
+// testInFlight checks that the principals that a dead process has noted as in flight are requeued at the time of the recheck, and only
+// then.
 //
 // Invariant 25
 func testInFlight(t *testing.T, s *suite) {
@@ -225,7 +245,7 @@ func testInFlight(t *testing.T, s *suite) {
 	require.Zero(t, n, "once")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r-a"})
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "r-g"})
-	require.Zero(t, s.release(l, engine.Hold{}, time.Time{}), "nothing is left")
+	require.Zero(t, s.release(l, engine.Hold{}, time.Time{}), "no recheck is pending")
 }
 
 func testNote(t *testing.T, s *suite) {
@@ -288,7 +308,7 @@ func testClaimLimit(t *testing.T, s *suite) {
 		}
 		return len(leases)
 	}
-	require.Zero(t, claim(s.now.Add(-time.Millisecond), 1000), "not due for that long")
+	require.Zero(t, claim(s.now.Add(-time.Millisecond), 1000), "the lane is not due before the time of the mark")
 	require.Zero(t, claim(s.now, 0))
 	s.mark(engine.Mark{App: s.app + " 2", ID: "a"}, engine.Mark{App: s.app + " 3", ID: "a"})
 	require.Equal(t, 2, claim(s.now, 2))
@@ -313,7 +333,7 @@ func testHeld(t *testing.T, s *suite) {
 	s.release(l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now, Reason: "down", Streak: 2}, time.Time{})
 	l = s.claim()
 	require.Equal(t, "down", l.Hold.Reason)
-	require.Equal(t, []engine.Lease{l}, held(), "the leases that Claim has returned")
+	require.Equal(t, []engine.Lease{l}, held(), "Held returns the leases that Claim has returned")
 	s.release(l, engine.Hold{}, time.Time{})
 	require.Empty(t, held())
 	none, err := s.store.Held(t.Context(), "")

@@ -51,7 +51,7 @@ func testProgress(t *testing.T, s *suite) {
 
 	save(0, store.MemberAnswer{User: "b"}, store.MemberAnswer{User: "c"})
 	require.Empty(t, cmp.Diff([]store.Member{row("b", false, true, "rb")}, s.members(store.MembersPending)),
-		"b may be in the group, c was never sent")
+		"b may be in the group on the target, c was never sent")
 	require.Empty(t, cmp.Diff([]store.Member{row("b", false, true, "rb")}, s.members(store.MembersLeaving)))
 	progress(
 		store.Progress{Gen: 1, RemoteID: "rg", Removed: []engine.RemoteMember{member("b")}, NextRemove: []engine.RemoteMember{member("a")}})
@@ -91,9 +91,9 @@ func testMemberRows(t *testing.T, s *suite) {
 	l := s.claim()
 	require.NoError(t,
 		s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "u0", Asked: 1}, {User: "u1", Want: true, Asked: 1}}))
-	require.Len(t, s.members(store.MembersAsked), 1, "no response about u2")
+	require.Len(t, s.members(store.MembersAsked), 1, "only for u2 no response of the directory was saved")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 9, []store.MemberAnswer{{User: "u3", Want: true}}))
 	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 9, nil))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "u3", Want: true}}, s.members(store.MembersWanted)))
-	require.Empty(t, cmp.Diff([]store.Member{{User: "u2", Asked: 1}}, s.members(store.MembersAsked)), "a mark is kept")
+	require.Empty(t, cmp.Diff([]store.Member{{User: "u2", Asked: 1}}, s.members(store.MembersAsked)), "EndWalk keeps the mark of u2")
 }

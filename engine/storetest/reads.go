@@ -42,7 +42,7 @@ func testExchanges(t *testing.T, s *suite) {
 	}
 	got, err = s.can.attempts.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
 	require.NoError(t, err)
-	require.Less(t, len(got), 301, "old ones are removed")
+	require.Less(t, len(got), 301, "old exchanges without a principal are removed")
 	want.Kind, want.Principal, want.Gen = "", "", 0
 	require.Empty(t, cmp.Diff(want, got[0], cmpopts.IgnoreFields(engine.Attempt{}, "ID")))
 }
@@ -66,7 +66,8 @@ func testStates(t *testing.T, s *suite) {
 		}
 		q.After = &page[len(page)-1]
 	}
-	require.Equal(t, []string{"group B", "group a", "group c", "group ä", "user B", "user a", "user c", "user ä"}, ids, "in byte order")
+	require.Equal(t, []string{"group B", "group a", "group c", "group ä", "user B", "user a", "user c", "user ä"}, ids,
+		"kinds and ids are in byte order")
 	failed, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, Status: engine.StatusFailed})
 	require.NoError(t, err)
 	require.Len(t, failed, 1)
@@ -101,7 +102,8 @@ func testDueUsers(t *testing.T, s *suite) {
 			}
 			after = &page[limit-1]
 		}
-		require.Equal(t, []string{"b", "a", "e", "c", "d", "tried"}, ids, "with an account first, oldest first, ids ascending")
+		require.Equal(t, []string{"b", "a", "e", "c", "d", "tried"}, ids, "users with an account first, then the oldest marks, then ascending "+
+			"ids")
 	}
 }
 

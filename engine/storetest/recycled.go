@@ -28,7 +28,7 @@ func testFormer(t *testing.T, s *suite) {
 	require.Empty(t, by(engine.StateQuery{PreviousID: "r1"}))
 	s.finish(l, store.Finish{ID: "a"})
 	s.finish(l, store.Finish{ID: "a"})
-	require.Equal(t, "r1", s.state(engine.User, "a").PreviousID, "the account was deleted")
+	require.Equal(t, "r1", s.state(engine.User, "a").PreviousID, "the deleted account is the previous account")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r2"})
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r1"}))
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{RemoteID: "r2"}))
@@ -36,7 +36,7 @@ func testFormer(t *testing.T, s *suite) {
 	s.work(l, engine.Inactive, "a")
 	s.work(l, engine.Active, "b")
 	s.finish(l, store.Finish{ID: "b", RemoteID: "r2"})
-	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r2"}), "the account belongs to another user")
+	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r2"}), "the account that b owns now is the previous account of a")
 	require.Equal(t, []string{"b"}, by(engine.StateQuery{RemoteID: "r2"}))
 }
 

@@ -45,9 +45,9 @@ func testRemovals(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "u0", Operation: engine.OpDeactivate, RemoteID: "ru0"})
 
 	leave(1, 4)
-	require.Equal(t, 4, remove("u1"), "1 removed and 3 pending; 3 of 6 are allowed")
+	require.Equal(t, 4, remove("u1"), "1 removal was carried out and 3 are pending; the guard allows 3 of 6")
 	hold("u1")
-	require.Equal(t, 4, remove("u2"), "held removals still count")
+	require.Equal(t, 4, remove("u2"), "removals on hold count too")
 	hold("u2")
 	require.Equal(t, 4, remove("u3"))
 	hold("u3")
@@ -69,7 +69,7 @@ func testRemovals(t *testing.T, s *suite) {
 
 	s.now = s.now.Add(time.Hour)
 	leave(0, 3)
-	require.Zero(t, remove("u0"), "the window has passed")
+	require.Zero(t, remove("u0"), "the window of the guard has passed")
 	s.release(l, engine.Hold{}, time.Time{})
 	_, err = s.store.Remove(t.Context(), l, engine.User, "u5", s.now, guard)
 	require.ErrorIs(t, err, engine.ErrLeaseLost)

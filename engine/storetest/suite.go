@@ -242,7 +242,8 @@ func testMarkMeanwhile(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
 	s.mark(engine.Mark{ID: "a"})
-	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, RemoteID: "r1"}), "the status reports the newer mark")
+	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, RemoteID: "r1"}), "the status reports the mark that is "+
+		"newer than the result")
 	got := s.state(engine.User, "a")
 	require.Equal(t, []int64{2, 1}, []int64{got.Desired, got.Synced})
 	require.Equal(t, []string{"user a"}, s.due())
@@ -384,11 +385,11 @@ func testHold(t *testing.T, s *suite) {
 		s.release(l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{})
 		require.False(t, s.claimable())
 		s.mark(engine.Mark{ID: "b"})
-		require.True(t, s.claimable(), "the mark may be a deactivation")
+		require.True(t, s.claimable(), "a new mark, which may be a deactivation, makes a quarantined lane claimable")
 		l = s.claim()
 		s.mark(engine.Mark{ID: "b"})
 		s.release(l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{})
-		require.True(t, s.claimable(), "also if the mark arrived before the release")
+		require.True(t, s.claimable(), "a mark during the lease makes a quarantined lane claimable too")
 		l = s.claim()
 		s.release(l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{})
 		s.mark(engine.Mark{ID: "b"})
@@ -403,9 +404,9 @@ func testHold(t *testing.T, s *suite) {
 		end()
 		later := s.now.Add(time.Hour)
 		s.release(l, engine.Hold{Kind: engine.HoldQuarantine, Until: later, Streak: 2}, later)
-		require.True(t, s.claimable(), "a kick or retry during the lease counts")
+		require.True(t, s.claimable(), "a kick or retry during the lease ends the hold")
 		l = s.claim()
-		require.Equal(t, engine.Hold{Kind: engine.HoldQuarantine, Streak: 2}, l.Hold, "the hold has ended, one principal is tried")
+		require.Equal(t, engine.Hold{Kind: engine.HoldQuarantine, Streak: 2}, l.Hold, "the hold has no end, and keeps its kind and streak")
 		s.release(l, engine.Hold{}, time.Time{})
 	}
 }
@@ -460,7 +461,8 @@ func testMembers(t *testing.T, s *suite) {
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"b"}})
 	require.NoError(t,
 		s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 1}, {User: "a", Want: true, Asked: 1}}))
-	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true, Asked: 2}}, s.members(store.MembersAsked)), "the later mark is kept")
+	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true, Asked: 2}}, s.members(store.MembersAsked)), "the mark that is newer "+
+		"than the saved response is kept")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 2}}))
 	require.Empty(t, s.members(store.MembersAsked))
 
@@ -503,7 +505,7 @@ func testWaiting(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r1"})
 	require.Equal(t, []string{"group g"}, s.due())
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "a", ID: "r0"}}})
-	require.Len(t, s.members(store.MembersPending), 1, "the pushed id is an earlier account of the user")
+	require.Len(t, s.members(store.MembersPending), 1, "the pushed id is not the present account of the user")
 }
 
 // testMemberRace stores the new id of a user while SaveMembers stores that the user is a member of a group. Either Finish of the user finds
@@ -570,18 +572,20 @@ func testAccounts(t *testing.T, s *suite) {
 	require.Len(t, found, 1)
 
 	begin(l, "new", engine.Active)
-	require.Equal(t, engine.StatusHeld, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "an active user keeps the account")
+	require.Equal(t, engine.StatusHeld, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "the account of an active user is not "+
+		"assigned to another user")
 	require.Empty(t, s.state(engine.User, "new").RemoteID)
 
 	begin(l, "old", engine.Inactive)
 	s.mark(engine.Mark{ID: "new"})
-	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "the account has to be checked again")
+	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "the new owner is due again, because the "+
+		"account may have changed")
 	require.Equal(t, "r1", s.state(engine.User, "new").RemoteID)
 	got := s.state(engine.User, "old")
 	require.Empty(t, got.RemoteID)
 	require.False(t, got.MayExist, "there is nothing left to deactivate")
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "the account is in the group because of the previous owner")
+	require.Greater(t, got.Full, got.Synced, "the account may be in the group because of its previous owner")
 	require.Equal(t, engine.StatusClean, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}))
 
 	s.finish(l, store.Finish{ID: "old", RemoteID: "r1"})

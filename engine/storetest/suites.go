@@ -53,6 +53,7 @@ var suites = []struct {
 		{"password version belongs to the account", testPasswords, nil},
 		{"account of a manager requeues users", testManagers, nil},
 		{"concurrent manager and user", testManagerRace, nil},
+		{"concurrent users of an account", testAccountRace, nil},
 		{"previous account", testFormer, nil},
 	}},
 	{"Lanes", []test{

@@ -40,7 +40,7 @@ func testTasks(t *testing.T, s *suite) {
 
 	s.mark(engine.Mark{ID: "c"})
 	held := []string{all[0], all[1], all[2], "user c dirty", all[3]}
-	require.Equal(t, held, list(engine.TaskQuery{}), "pending principals wait for the end of the hold")
+	require.Equal(t, held, list(engine.TaskQuery{}), "principals that wait for the end of the hold are listed")
 	require.Equal(t, held[:4], list(engine.TaskQuery{Limit: 4}))
 	require.Equal(t, held[3:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "b"}}))
 	s.now = later
@@ -52,7 +52,7 @@ func testTasks(t *testing.T, s *suite) {
 	require.ErrorIs(t, s.can.tasks.Retry(ctx, s.now, s.app, engine.User, "nobody"), engine.ErrNotFound)
 	require.NoError(t, s.can.tasks.Retry(ctx, s.now, s.app, engine.User, "a"))
 	require.Equal(t, []string{"user a"}, s.due())
-	require.True(t, s.claimable(), "the hold ends too")
+	require.True(t, s.claimable(), "Retry ends the hold of the lane")
 	n, err := s.can.tasks.RetryAll(ctx, s.now, s.app)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
@@ -135,15 +135,15 @@ func testDrop(t *testing.T, s *suite) {
 	require.ErrorIs(t, s.savePage(reading, 1, true, engine.RemoteObject{RemoteID: "r1"}), engine.ErrLeaseLost)
 
 	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{ID: "d", Status: engine.StatusRetrying, Attempts: 1, NextAt: later}),
-		"a sequence in flight is not retried")
+		"the failure of a sequence that was in flight is not retried")
 	require.Zero(t, s.state(engine.User, "d").NextAt)
 	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed}),
-		"a sequence in flight is not a new task")
+		"the failure of a sequence that was in flight is not a new task")
 	tasks, err := s.can.tasks.Tasks(ctx, engine.TaskQuery{App: s.app, Now: s.now})
 	require.NoError(t, err)
 	require.Empty(t, tasks)
 	s.finish(l, store.Finish{ID: "e", RemoteID: "re"})
-	require.Equal(t, engine.StatusClean, s.state(engine.User, "e").Status, "a sequence in flight may succeed")
+	require.Equal(t, engine.StatusClean, s.state(engine.User, "e").Status, "the success of a sequence that was in flight is stored")
 	s.mark(engine.Mark{ID: "d"})
 	require.ElementsMatch(t, []string{"user a", "user d"}, s.due())
 }

@@ -23,12 +23,12 @@ func testUnfinished(t *testing.T, s *suite) {
 	begin(store.Intent{Kind: engine.User, ID: "a", Name: "anna", Creating: true})
 	got := s.state(engine.User, "a")
 	require.Equal(t, engine.Unconfirmed, got.Origin)
-	require.Equal(t, "anna", got.RemoteName, "the name of the last create")
+	require.Equal(t, "anna", got.RemoteName, "RemoteName is the name of the last create")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r1", RemoteName: "anna", Origin: engine.Created})
 	begin(store.Intent{Kind: engine.User, ID: "a", Name: "anne", Creating: true})
 	got = s.state(engine.User, "a")
 	require.Equal(t, []string{"r1", "anna", string(engine.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)},
-		"its account may be restored")
+		"the user already has an account, which may be restored")
 
 	begin(store.Intent{Kind: engine.Group, ID: "g", Name: "A"})
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A", Origin: engine.Created})

@@ -36,6 +36,7 @@ func TestWindows_CountedByTwoStores(t *testing.T) {
 	require.Equal(t, docstore.Window{Ends: end, Count: 3, Refused: 1}, count(1, "a", 59*time.Second))
 	require.Equal(t, docstore.Window{Ends: end, Count: 3, Refused: 2}, count(0, "a", time.Minute-1))
 	require.Equal(t, docstore.Window{Ends: end.Add(time.Minute), Count: 1}, count(1, "a", time.Minute), "the next window")
+	require.Equal(t, docstore.Window{Ends: end.Add(time.Minute), Count: 2}, count(0, "a", 59*time.Second), "the clock of another process")
 	require.Equal(t, docstore.Window{Ends: end.Add(-time.Second), Count: 1}, count(0, "a", -time.Second), "the clock was set back")
 }
 

@@ -25,7 +25,7 @@ const (
 	CodeInternal       Code = "E0000009" // unexpected fault
 	CodeToken          Code = "E0000011" // token unknown, revoked or expired
 	CodeCredentials    Code = "E0000014" // old password wrong, or new one violates the policy
-	CodeAlreadyActive  Code = "E0000016" // activation of an active user
+	CodeAlreadyActive  Code = "E0000016" // activation of a user whose status is neither STAGED nor DEPROVISIONED
 	CodeMediaType      Code = "E0000021" // wrong media type of the body
 	CodeMethod         Code = "E0000022" // method not supported on the path
 	CodeAppOperation   Code = "E0000024" // operation not supported by the app

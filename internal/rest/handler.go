@@ -16,8 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/gorilla/mux"
 )
 
 // PageBytes is the maximum size of the stored documents on one page of a list, in bytes. A page ends before the document that would exceed
@@ -88,7 +86,7 @@ type Handler struct {
 	known      []string // BaseURL and its aliases, without duplicates
 	operations []*operation
 	memory     *memory
-	router     *mux.Router
+	router     *router
 }
 
 // NewHandler compiles the routes. An error names the invalid row of the table.
@@ -133,11 +131,10 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 		ids[op.info.ID] = true
 		h.operations = append(h.operations, op)
 	}
-	router, err := newRouter(h.operations)
-	if err != nil {
+	var err error
+	if h.router, err = newRouter(h.operations); err != nil {
 		return nil, err
 	}
-	h.router = router
 	return h, nil
 }
 

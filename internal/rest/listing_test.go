@@ -45,9 +45,8 @@ func TestListing_Table(t *testing.T) {
 			require.Len(t, w.Header().Values("Link"), 2, "a table has pages")
 		})
 	}
-	document, err := h.Document("t", "1")
-	require.NoError(t, err)
-	content := document.Paths.Find("/things").Get.Responses.Status(200).Value.Content
+	doc := document(t, h, "t", "1")
+	content := doc.Paths.Find("/things").Get.Responses.Status(200).Value.Content
 	require.NotNil(t, content.Get("text/csv"))
 	require.Equal(t, "array", content.Get("application/json").Schema.Value.Type.Slice()[0])
 }

@@ -71,19 +71,37 @@ type Op[Req, Resp any] struct {
 }
 
 // Info describes the operation.
-func (o Op[Req, Resp]) Info() Info {
-	method, path, _ := strings.Cut(o.Route, " ")
-	status := o.Status
-	if status == 0 {
-		status = http.StatusOK
-		if _, nothing := any(*new(Resp)).(NoContent); nothing {
-			status = http.StatusNoContent
+func (o Op[Req, Resp]) Info() Info { return o.row().describe() }
+
+// row is the part of an Op that does not depend on its types. All code that does not is in methods of row: the compiler generates the
+// methods of Op again for each of the several hundred pairs of types.
+type row struct {
+	info              Info // without the method, the path and the defaults
+	route             string
+	request, response reflect.Type
+}
+
+func (o Op[Req, Resp]) row() row {
+	return row{
+		info: Info{
+			ID: o.ID, Tag: o.Tag, Summary: o.Summary, Description: o.Description, Scopes: o.Scopes, Public: o.Public, OAuth: o.OAuth,
+			Status: o.Status, Also: o.Also,
+		},
+		route: o.Route, request: reflect.TypeFor[Req](), response: reflect.TypeFor[Resp](),
+	}
+}
+
+func (r row) describe() Info {
+	info := r.info
+	info.Method, info.Path, _ = strings.Cut(r.route, " ")
+	info.Scopes = slices.Clone(info.Scopes)
+	if info.Status == 0 {
+		info.Status = http.StatusOK
+		if r.response == reflect.TypeFor[NoContent]() {
+			info.Status = http.StatusNoContent
 		}
 	}
-	return Info{
-		ID: o.ID, Method: method, Path: path, Tag: o.Tag, Summary: o.Summary, Description: o.Description,
-		Scopes: slices.Clone(o.Scopes), Public: o.Public, OAuth: o.OAuth, Status: status, Also: o.Also,
-	}
+	return info
 }
 
 // The media types of successes.
@@ -113,59 +131,79 @@ type operation struct {
 	info     Info
 	request  *requestShape
 	response reflect.Type
-	// run binds the request and runs the operation.
-	run func(ctx context.Context, in *input) (any, error)
+	calls    calls
+}
+
+// calls are the functions of an Op. The argument req is the result of request, a pointer.
+type calls struct {
+	request func() any
+	find    func(ctx context.Context, req any) error                 // nil for none
+	check   func(ctx context.Context, req any, causes *Causes) error // nil for none
+	do      func(ctx context.Context, req any) (any, error)          // nil for none
 }
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
-	info := o.Info()
-	switch {
-	case o.ID == "":
-		return nil, fmt.Errorf("rest: operation %q has no ID", o.Route)
-	case !slices.Contains(methods, info.Method) || !strings.HasPrefix(info.Path, "/"):
-		return nil, fmt.Errorf("rest: operation %s: route %q is not a method and a path", o.ID, o.Route)
-	case o.Tag == "" || o.Summary == "":
-		return nil, fmt.Errorf("rest: operation %s requires a tag and a summary", o.ID)
-	case o.Public == (len(o.Scopes) > 0):
-		return nil, fmt.Errorf("rest: operation %s requires a scope unless it is public", o.ID)
-	case o.OAuth && !o.Public:
-		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint and must be public", o.ID)
-	case o.Do == nil:
-		return nil, fmt.Errorf("rest: operation %s has no Do", o.ID)
+	c := calls{request: func() any { return new(Req) }}
+	if find := o.Find; find != nil {
+		c.find = func(ctx context.Context, req any) error { return find(ctx, req.(*Req)) }
 	}
-	shape, err := shapeOfRequest(reflect.TypeFor[Req](), words)
+	if check := o.Check; check != nil {
+		c.check = func(ctx context.Context, req any, causes *Causes) error { return check(ctx, req.(*Req), causes) }
+	}
+	if do := o.Do; do != nil {
+		c.do = func(ctx context.Context, req any) (any, error) { return do(ctx, req.(*Req)) }
+	}
+	return o.row().compile(words, c)
+}
+
+func (r row) compile(words Words, c calls) (*operation, error) {
+	info := r.describe()
+	switch {
+	case info.ID == "":
+		return nil, fmt.Errorf("rest: operation %q has no ID", r.route)
+	case !slices.Contains(methods, info.Method) || !strings.HasPrefix(info.Path, "/"):
+		return nil, fmt.Errorf("rest: operation %s: route %q is not a method and a path", info.ID, r.route)
+	case info.Tag == "" || info.Summary == "":
+		return nil, fmt.Errorf("rest: operation %s requires a tag and a summary", info.ID)
+	case info.Public == (len(info.Scopes) > 0):
+		return nil, fmt.Errorf("rest: operation %s requires a scope unless it is public", info.ID)
+	case info.OAuth && !info.Public:
+		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint and must be public", info.ID)
+	case c.do == nil:
+		return nil, fmt.Errorf("rest: operation %s has no Do", info.ID)
+	}
+	shape, err := shapeOfRequest(r.request, words)
 	if err != nil {
-		return nil, fmt.Errorf("rest: operation %s: %w", o.ID, err)
+		return nil, fmt.Errorf("rest: operation %s: %w", info.ID, err)
 	}
 	if err := shape.matchesPath(info.Path); err != nil {
-		return nil, fmt.Errorf("rest: operation %s: %w", o.ID, err)
+		return nil, fmt.Errorf("rest: operation %s: %w", info.ID, err)
 	}
-	return &operation{
-		info:     info,
-		request:  shape,
-		response: reflect.TypeFor[Resp](),
-		run: func(ctx context.Context, in *input) (any, error) {
-			req := new(Req)
-			shape.bindPath(reflect.ValueOf(req).Elem(), in.vars)
-			if o.Find != nil {
-				if err := o.Find(ctx, req); err != nil {
-					return nil, err
-				}
-			}
-			var causes Causes
-			if err := shape.bind(reflect.ValueOf(req).Elem(), in, &causes); err != nil {
-				return nil, err
-			}
-			var failure error
-			if o.Check != nil {
-				failure = o.Check(ctx, req, &causes)
-			}
-			if err := cmp.Or(causes.Err(), failure); err != nil {
-				return nil, err
-			}
-			return o.Do(ctx, req)
-		},
-	}, nil
+	return &operation{info: info, request: shape, response: r.response, calls: c}, nil
+}
+
+// run binds the request and runs the operation.
+func (o *operation) run(ctx context.Context, in *input) (any, error) {
+	req := o.calls.request()
+	target := reflect.ValueOf(req).Elem()
+	o.request.bindPath(target, in.vars)
+	if o.calls.find != nil {
+		if err := o.calls.find(ctx, req); err != nil {
+			return nil, err
+		}
+	}
+	var causes Causes
+	if err := o.request.bind(target, in, &causes); err != nil {
+		return nil, err
+	}
+	var failure error
+	if o.calls.check != nil {
+		failure = o.calls.check(ctx, req, &causes)
+	}
+	if err := cmp.Or(causes.Err(), failure); err != nil {
+		return nil, err
+	}
+	return o.calls.do(ctx, req)
 }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,34 +9,34 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/scimwright/scimwright/internal/openapi"
 )
 
 // Describer is implemented by types whose JSON the tags cannot describe, such as maps with fixed members.
 type Describer interface {
 	// OpenAPISchema returns the schema of the type. It is called on the zero value.
-	OpenAPISchema() *openapi3.Schema
+	OpenAPISchema() *openapi.Schema
 }
 
-// Document returns the OpenAPI 3.0 document of the table. It is valid, and byte for byte the same for the same table.
-func (h *Handler) Document(title, version string) (*openapi3.T, error) {
+// Document returns the OpenAPI 3.0 document of the table as indented JSON. It is valid, and byte for byte the same for the same table.
+func (h *Handler) Document(title, version string) ([]byte, error) {
 	d := &document{
 		shaper: newShaper(h.options.Words),
 		names:  map[reflect.Type]string{},
-		doc: &openapi3.T{
+		doc: &openapi.Document{
 			OpenAPI: "3.0.3",
-			Info:    &openapi3.Info{Title: title, Version: version},
-			Paths:   openapi3.NewPaths(),
-			Components: &openapi3.Components{
-				Schemas: openapi3.Schemas{},
-				SecuritySchemes: openapi3.SecuritySchemes{"apiToken": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
+			Info:    openapi.Info{Title: title, Version: version},
+			Paths:   map[string]openapi.Path{},
+			Components: openapi.Components{
+				Schemas: map[string]*openapi.Schema{},
+				SecuritySchemes: map[string]openapi.SecurityScheme{"apiToken": {
 					Type: "apiKey", Name: "Authorization", In: "header", Description: "An API token, as `SSWS <token>`.",
-				}}, "accessToken": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
+				}, "accessToken": {
 					Type: "http", Scheme: "bearer", BearerFormat: "JWT",
 					Description: "An access token of the org authorization server, with the scopes of the operation.",
-				}}},
+				}},
 			},
-			Security: openapi3.SecurityRequirements{{"apiToken": {}}, {"accessToken": {}}},
+			Security: []openapi.SecurityRequirement{{"apiToken": {}}, {"accessToken": {}}},
 		},
 	}
 	tags := map[string]bool{}
@@ -50,39 +49,31 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 		}
 		if !tags[op.info.Tag] {
 			tags[op.info.Tag] = true
-			d.doc.Tags = append(d.doc.Tags, &openapi3.Tag{Name: op.info.Tag})
+			d.doc.Tags = append(d.doc.Tags, openapi.Tag{Name: op.info.Tag})
 		}
 	}
-	// Decode the document, so that references are resolved and the validated document is the published one.
-	data, err := json.Marshal(d.doc)
+	data, err := json.MarshalIndent(d.doc, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("rest: encode the document: %w", err)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(data)
-	if err != nil {
-		return nil, fmt.Errorf("rest: decode the document: %w", err)
-	}
-	if err := doc.Validate(context.Background()); err != nil {
-		return nil, fmt.Errorf("rest: the document is not valid: %w", err)
-	}
-	return doc, nil
+	return append(data, '\n'), nil
 }
 
 type document struct {
-	doc    *openapi3.T
+	doc    *openapi.Document
 	shaper shaper
 	names  map[reflect.Type]string
 }
 
 func (d *document) add(op *operation) error {
-	out := &openapi3.Operation{
+	out := &openapi.Operation{
 		OperationID: op.info.ID, Tags: []string{op.info.Tag}, Summary: op.info.Summary, Description: op.info.Description,
-		Responses: &openapi3.Responses{},
+		Responses: map[string]*openapi.Response{},
 	}
 	if op.info.Public {
-		out.Security = openapi3.NewSecurityRequirements()
+		out.Security = &[]openapi.SecurityRequirement{}
 	} else {
-		out.Extensions = map[string]any{"x-svc-scopes": op.info.Scopes}
+		out.Scopes = op.info.Scopes
 	}
 	for _, place := range []struct {
 		in     string
@@ -92,52 +83,50 @@ func (d *document) add(op *operation) error {
 			if place.in == "header" && (f.name == "Content-Type" || f.name == "Authorization") {
 				continue // OpenAPI does not allow these headers as parameters
 			}
-			out.Parameters = append(out.Parameters, &openapi3.ParameterRef{Value: &openapi3.Parameter{
+			out.Parameters = append(out.Parameters, openapi.Parameter{
 				Name: f.name, In: place.in, Description: f.doc, Required: place.in == "path" || f.required, Schema: d.member(&f, true),
-			}})
+			})
 		}
 	}
 	if body := op.request.body; body != nil {
-		out.RequestBody = &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{
-			Required: op.request.bodyRequired, Content: openapi3.NewContentWithJSONSchemaRef(d.ref(body.shape)),
-		}}
+		out.RequestBody = &openapi.RequestBody{Required: op.request.bodyRequired, Content: openapi.JSON(d.ref(body.shape))}
 	}
 	if form := op.request.form; len(form) > 0 {
-		schema := openapi3.NewObjectSchema()
-		schema.Properties = openapi3.Schemas{}
+		schema := openapi.Object(map[string]*openapi.Schema{})
 		for _, f := range form {
 			schema.Properties[f.name] = d.member(&f, false)
 			if f.required {
 				schema.Required = append(schema.Required, f.name)
 			}
 		}
-		out.RequestBody = &openapi3.RequestBodyRef{
-			Value: &openapi3.RequestBody{Content: openapi3.NewContentWithSchema(schema, []string{formType})}}
+		out.RequestBody = &openapi.RequestBody{Content: openapi.Content{formType: {Schema: schema}}}
 	}
 	success, err := d.success(op)
 	if err != nil {
 		return err
 	}
-	out.Responses.Set(strconv.Itoa(op.info.Status), &openapi3.ResponseRef{Value: success})
+	out.Responses[strconv.Itoa(op.info.Status)] = success
 	if op.info.Also != 0 {
 		also := *success
-		also.Description = new(http.StatusText(op.info.Also))
-		out.Responses.Set(strconv.Itoa(op.info.Also), &openapi3.ResponseRef{Value: &also})
+		also.Description = http.StatusText(op.info.Also)
+		out.Responses[strconv.Itoa(op.info.Also)] = &also
 	}
 	failure, err := d.failure(op)
 	if err != nil {
 		return err
 	}
-	description := "An error, by its code."
-	out.Responses.Set("default", &openapi3.ResponseRef{Value: &openapi3.Response{
-		Description: &description, Content: openapi3.NewContentWithJSONSchemaRef(failure),
-	}})
-	d.doc.AddOperation(op.info.Path, op.info.Method, out)
+	out.Responses["default"] = &openapi.Response{Description: "An error, by its code.", Content: openapi.JSON(failure)}
+	path, ok := d.doc.Paths[op.info.Path]
+	if !ok {
+		path = openapi.Path{}
+		d.doc.Paths[op.info.Path] = path
+	}
+	path[strings.ToLower(op.info.Method)] = out
 	return nil
 }
 
 // failure returns the schema of the errors of an operation.
-func (d *document) failure(op *operation) (*openapi3.SchemaRef, error) {
+func (d *document) failure(op *operation) (*openapi.Schema, error) {
 	plain, err := d.shaper.shapeOf(reflect.TypeFor[ErrorBody]())
 	if err != nil {
 		return nil, err
@@ -149,91 +138,83 @@ func (d *document) failure(op *operation) (*openapi3.SchemaRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&openapi3.Schema{OneOf: openapi3.SchemaRefs{d.ref(oauth), d.ref(plain)}}).NewRef(), nil
+	return &openapi.Schema{OneOf: []*openapi.Schema{d.ref(oauth), d.ref(plain)}}, nil
 }
 
-func (d *document) success(op *operation) (*openapi3.Response, error) {
-	description := http.StatusText(op.info.Status)
-	response := &openapi3.Response{Description: &description}
+func (d *document) success(op *operation) (*openapi.Response, error) {
+	response := &openapi.Response{Description: http.StatusText(op.info.Status)}
 	t := op.response
 	switch reflect.New(t).Elem().Interface().(type) {
 	case NoContent:
 		return response, nil
 	case nonJSON:
-		response.Content = openapi3.Content{op.media(): openapi3.NewMediaType()}
+		response.Content = openapi.Content{op.media(): {}}
 		return response, nil
 	case pager:
 		items, _ := t.FieldByName("Items")
 		t = items.Type
-		response.Headers = openapi3.Headers{"Link": &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
-			Description: `One line for each relation: "self", and "next" while more items exist.`,
-			Schema:      openapi3.NewStringSchema().NewRef(),
-		}}}}
+		response.Headers = map[string]openapi.Header{"Link": {
+			Description: `One line for each relation: "self", and "next" while more items exist.`, Schema: openapi.String(),
+		}}
 	case ETagger:
-		response.Headers = openapi3.Headers{"ETag": &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
-			Description: "Weak entity tag.", Schema: openapi3.NewStringSchema().NewRef(),
-		}}}}
+		response.Headers = map[string]openapi.Header{"ETag": {Description: "Weak entity tag.", Schema: openapi.String()}}
 	}
 	s, err := d.shaper.shapeOf(t)
 	if err != nil {
 		return nil, err
 	}
-	response.Content = openapi3.NewContentWithJSONSchemaRef(d.ref(s))
+	response.Content = openapi.JSON(d.ref(s))
 	if op.media() == mediaCSV {
-		response.Content[mediaCSV] = openapi3.NewMediaType()
+		response.Content[mediaCSV] = openapi.MediaType{}
 	}
 	return response, nil
 }
 
 // ref returns the schema of a shape: a reference for structs, which become components, and the schema itself for all other kinds.
-func (d *document) ref(s *shape) *openapi3.SchemaRef {
+func (d *document) ref(s *shape) *openapi.Schema {
 	if describer, ok := reflect.New(s.typ).Elem().Interface().(Describer); ok {
-		return describer.OpenAPISchema().NewRef()
+		return describer.OpenAPISchema()
 	}
 	switch s.kind {
 	case kindText:
-		return openapi3.NewStringSchema().NewRef()
+		return openapi.String()
 	case kindBool:
-		return openapi3.NewBoolSchema().NewRef()
+		return &openapi.Schema{Type: openapi.TypeBoolean}
 	case kindInteger:
-		return openapi3.NewIntegerSchema().NewRef()
+		return &openapi.Schema{Type: openapi.TypeInteger}
 	case kindNumber:
-		return openapi3.NewFloat64Schema().NewRef()
+		return &openapi.Schema{Type: openapi.TypeNumber}
 	case kindTime:
-		return openapi3.NewDateTimeSchema().NewRef()
+		return openapi.DateTime()
 	case kindArray:
-		schema := openapi3.NewArraySchema()
-		schema.Items = d.ref(s.elem)
-		return schema.NewRef()
+		return &openapi.Schema{Type: openapi.TypeArray, Items: d.ref(s.elem)}
 	case kindMap:
-		schema := openapi3.NewObjectSchema()
-		schema.AdditionalProperties = openapi3.AdditionalProperties{Schema: d.ref(s.elem)}
-		return schema.NewRef()
+		return &openapi.Schema{Type: openapi.TypeObject, AdditionalProperties: d.ref(s.elem)}
 	case kindObject:
 		return d.component(s)
-	default: // any value, including null
-		return openapi3.NewSchema().WithNullable().NewRef()
+	default:
+		return openapi.Any()
 	}
 }
 
-func (d *document) component(s *shape) *openapi3.SchemaRef {
+func (d *document) component(s *shape) *openapi.Schema {
 	if s.typ.Name() == "" {
-		return d.object(s, openapi3.NewObjectSchema()).NewRef()
+		return d.object(s, openapi.Object(nil))
 	}
 	name, known := d.names[s.typ]
 	if !known {
 		name = cmp.Or(d.shaper.words[s.typ].Name, d.nameFor(s.typ))
 		d.names[s.typ] = name
-		schema := openapi3.NewObjectSchema()
-		d.doc.Components.Schemas[name] = schema.NewRef() // registered before its members, which may refer to it
+		schema := openapi.Object(nil)
+		d.doc.Components.Schemas[name] = schema // registered before its members, which may refer to it
 		d.object(s, schema)
 	}
-	return &openapi3.SchemaRef{Ref: "#/components/schemas/" + name}
+	return openapi.Component(name)
 }
 
 // object adds the members of a struct to its schema.
-func (d *document) object(s *shape, schema *openapi3.Schema) *openapi3.Schema {
-	schema.Properties = openapi3.Schemas{}
+func (d *document) object(s *shape, schema *openapi.Schema) *openapi.Schema {
+	schema.Properties = map[string]*openapi.Schema{}
 	for i := range s.fields {
 		f := &s.fields[i]
 		schema.Properties[f.name] = d.member(f, false)
@@ -267,17 +248,16 @@ func (d *document) nameFor(t reflect.Type) string {
 }
 
 // member returns the schema of a field, with the constraints and description of its tags.
-func (d *document) member(f *field, parameter bool) *openapi3.SchemaRef {
-	ref := d.ref(f.shape)
+func (d *document) member(f *field, parameter bool) *openapi.Schema {
+	schema := d.ref(f.shape)
 	nullable := f.pointer && !f.omit && !parameter
-	if ref.Ref != "" {
+	if schema.Ref != "" {
 		if !nullable && !f.readOnly && !f.writeOnly && f.doc == "" {
-			return ref
+			return schema
 		}
 		// In OpenAPI 3.0 a $ref must have no siblings.
-		ref = (&openapi3.Schema{AllOf: openapi3.SchemaRefs{ref}}).NewRef()
+		schema = &openapi.Schema{AllOf: []*openapi.Schema{schema}}
 	}
-	schema := ref.Value
 	schema.ReadOnly, schema.WriteOnly, schema.Nullable = f.readOnly, f.writeOnly, schema.Nullable || nullable
 	if f.doc != "" && !parameter {
 		schema.Description = f.doc
@@ -289,10 +269,10 @@ func (d *document) member(f *field, parameter bool) *openapi3.SchemaRef {
 	if f.hasDefault {
 		schema.Default, _ = f.scalar(f.fallback)
 	}
-	return ref
+	return schema
 }
 
-func (d *document) bounds(schema *openapi3.Schema, f *field) {
+func (d *document) bounds(schema *openapi.Schema, f *field) {
 	natural := func(n *float64) *uint64 {
 		if n == nil {
 			return nil
@@ -305,27 +285,21 @@ func (d *document) bounds(schema *openapi3.Schema, f *field) {
 		}
 		return uint64(*n)
 	}
-	texts := make([]any, 0, len(f.enum))
-	for _, text := range f.enum {
-		texts = append(texts, text)
-	}
 	switch f.shape.kind {
 	case kindText:
 		schema.MinLength, schema.MaxLength = floor(f.min), natural(f.max)
-		if len(texts) > 0 {
-			schema.Enum = texts
-		}
+		schema.Enum = f.enum
 	case kindArray:
 		schema.MinItems, schema.MaxItems = floor(f.min), natural(f.max)
-		if len(texts) > 0 && schema.Items.Value != nil {
-			schema.Items.Value.Enum = texts
+		if schema.Items.Ref == "" {
+			schema.Items.Enum = f.enum
 		}
 	case kindMap:
-		schema.MinProps, schema.MaxProps = floor(f.min), natural(f.max)
+		schema.MinProperties, schema.MaxProperties = floor(f.min), natural(f.max)
 	case kindInteger, kindNumber:
-		schema.Min = f.min
+		schema.Minimum = f.min
 		if !f.clamp {
-			schema.Max = f.max
+			schema.Maximum = f.max
 		}
 	}
 }

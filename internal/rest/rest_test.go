@@ -396,8 +396,7 @@ func broken[Req any]() rest.Route {
 }
 
 func TestDocument_ReflectsTags(t *testing.T) {
-	doc, err := serve(t, &bytes.Buffer{}).Document("t", "v")
-	require.NoError(t, err)
+	doc := document(t, serve(t, &bytes.Buffer{}), "t", "v")
 	s := doc.Components.Schemas["Content"].Value
 	require.Equal(t, []string{"name", "created"}, s.Required)
 	require.Equal(t, uint64(2), s.Properties["name"].Value.MinLength)

@@ -8,17 +8,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/gorilla/mux"
 )
 
 // endpoint is a path template with its operations by method.
 type endpoint struct {
 	template string
 	byMethod map[string]*operation
+	names    []string // of the variables, in the order of the path
 }
-
-func (e *endpoint) ServeHTTP(http.ResponseWriter, *http.Request) {} // never called: the router is used for matching only
 
 func (e *endpoint) allow() string { return strings.Join(slices.Sorted(maps.Keys(e.byMethod)), ", ") }
 
@@ -32,87 +29,88 @@ func (e *endpoint) oauth() bool {
 	return true
 }
 
-// newRouter creates one subrouter per resource and registers literals before variables, because gorilla/mux tries the routes one after the
-// other.
-func newRouter(operations []*operation) (*mux.Router, error) {
-	endpoints := map[string]*endpoint{}
+// router has the endpoints by the segments of their paths.
+type router struct {
+	endpoint *endpoint // of the path that ends here, or nil
+	literals map[string]*router
+	variable *router // for any segment that is not empty
+}
+
+func newRouter(operations []*operation) (*router, error) {
+	root := &router{}
 	for _, op := range operations {
-		e, ok := endpoints[op.info.Path]
-		if !ok {
-			e = &endpoint{template: op.info.Path, byMethod: map[string]*operation{}}
-			endpoints[op.info.Path] = e
+		at, names := root, []string(nil)
+		for segment := range strings.SplitSeq(strings.TrimPrefix(op.info.Path, "/"), "/") {
+			if name, ok := variable(segment); ok {
+				names = append(names, name)
+				at.variable = cmp.Or(at.variable, &router{})
+				at = at.variable
+				continue
+			}
+			next, ok := at.literals[segment]
+			if !ok {
+				if at.literals == nil {
+					at.literals = map[string]*router{}
+				}
+				next = &router{}
+				at.literals[segment] = next
+			}
+			at = next
 		}
-		if other, taken := e.byMethod[op.info.Method]; taken {
+		if at.endpoint == nil {
+			at.endpoint = &endpoint{template: op.info.Path, byMethod: map[string]*operation{}, names: names}
+		}
+		if !slices.Equal(at.endpoint.names, names) {
+			return nil, fmt.Errorf("rest: operation %s names the variables of %s differently", op.info.ID, at.endpoint.template)
+		}
+		if other, taken := at.endpoint.byMethod[op.info.Method]; taken {
 			return nil, fmt.Errorf("rest: operations %s and %s have the same route", other.info.ID, op.info.ID)
 		}
-		e.byMethod[op.info.Method] = op
+		at.endpoint.byMethod[op.info.Method] = op
 	}
-	// Paths stay encoded, so that an escaped slash remains part of its segment; variables are unescaped once, here.
-	router := mux.NewRouter().UseEncodedPath().SkipClean(true)
-	subrouters := map[string]*mux.Router{}
-	for _, e := range slices.SortedFunc(maps.Values(endpoints), func(a, b *endpoint) int {
-		return slices.CompareFunc(strings.Split(a.template, "/"), strings.Split(b.template, "/"), compareSegments)
-	}) {
-		prefix := resourcePrefix(e.template)
-		sub, ok := subrouters[prefix]
-		if !ok {
-			sub = router.PathPrefix(prefix).Subrouter()
-			subrouters[prefix] = sub
+	return root, nil
+}
+
+// find returns the endpoint of a path and appends the values of its variables to the given ones. A literal has precedence over a variable.
+func (r *router) find(path string, values []string) (*endpoint, []string) {
+	segment, rest, more := strings.Cut(path, "/")
+	for _, next := range []*router{r.literals[segment], r.variable} {
+		if next == nil || next == r.variable && segment == "" {
+			continue
 		}
-		sub.Handle(strings.TrimPrefix(e.template, prefix), e)
-	}
-	return router, nil
-}
-
-// compareSegments orders literals before variables.
-func compareSegments(a, b string) int {
-	_, aVariable := variable(a)
-	_, bVariable := variable(b)
-	switch {
-	case aVariable == bVariable:
-		return cmp.Compare(a, b)
-	case aVariable:
-		return 1
-	default:
-		return -1
-	}
-}
-
-// resourcePrefix returns the template up to its first variable, at most three segments: /api/v1/users.
-func resourcePrefix(template string) string {
-	segments := strings.SplitN(template, "/", 5)
-	prefix := ""
-	for _, s := range segments[1:min(len(segments), 4)] {
-		if _, isVariable := variable(s); isVariable {
-			break
+		with := values
+		if next == r.variable {
+			with = append(values[:len(values):len(values)], segment)
 		}
-		prefix += "/" + s
+		if !more {
+			if next.endpoint != nil {
+				return next.endpoint, with
+			}
+		} else if e, found := next.find(rest, with); e != nil {
+			return e, found
+		}
 	}
-	return prefix
+	return nil, nil
 }
 
-// match returns the endpoint of a request and its variables. It does not modify the request's URL.
-func match(router *mux.Router, r *http.Request) (*endpoint, map[string]string, bool) {
-	path := strings.TrimRight(r.URL.EscapedPath(), "/")
-	probe := &http.Request{Method: r.Method, URL: &url.URL{}}
-	unescaped, err := url.PathUnescape(path)
-	if err != nil {
+// match returns the endpoint of a request and its variables. Segments are compared in their encoded form, so that an escaped slash remains
+// part of its segment.
+func match(root *router, r *http.Request) (*endpoint, map[string]string, bool) {
+	path, rooted := strings.CutPrefix(strings.TrimRight(r.URL.EscapedPath(), "/"), "/")
+	if !rooted {
 		return nil, nil, false
 	}
-	probe.URL.Path, probe.URL.RawPath = unescaped, path
-	var m mux.RouteMatch
-	if !router.Match(probe, &m) {
+	e, values := root.find(path, nil)
+	if e == nil {
 		return nil, nil, false
 	}
-	e, ok := m.Handler.(*endpoint)
-	if !ok {
-		return nil, nil, false
-	}
-	vars := make(map[string]string, len(m.Vars))
-	for name, value := range m.Vars {
-		if vars[name], err = url.PathUnescape(value); err != nil {
+	vars := make(map[string]string, len(values))
+	for i, value := range values {
+		unescaped, err := url.PathUnescape(value)
+		if err != nil {
 			return nil, nil, false
 		}
+		vars[e.names[i]] = unescaped
 	}
 	return e, vars, true
 }

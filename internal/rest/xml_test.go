@@ -58,8 +58,7 @@ func TestHandler_XMLAndUnsupported(t *testing.T) {
 			require.Equal(t, want, w.Header().Get("Content-Type"))
 		})
 	}
-	doc, err := h.Document("t", "1")
-	require.NoError(t, err)
+	doc := document(t, h, "t", "1")
 	require.Nil(t, doc.Paths.Find("/things/{id}/logo"), "unsupported operations are not in the document")
 	require.NotNil(t, doc.Paths.Find("/things/{id}").Get.Responses.Status(200).Value.Content.Get("application/xml"))
 }

@@ -56,6 +56,7 @@ type DB struct {
 	rows    *cachedRows   // nil without Options.State
 	updater Updater       // nil without an updater
 	log     *slog.Logger
+	idle    time.Duration // see LimitIdle
 
 	borrowed bool
 
@@ -289,6 +290,9 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 	}
 	if db.dialect == SQLite {
 		return db.updateImmediate(ctx, DefaultWait, fn)
+	}
+	if db.idle > 0 {
+		return db.updateOnConn(ctx, level, fn)
 	}
 	sqlTx, err := db.writer.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {

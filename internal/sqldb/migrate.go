@@ -59,17 +59,44 @@ func (tx *Tx) Lock(ctx context.Context, name string) error {
 	if tx.Dialect() != Postgres {
 		return nil
 	}
-	names := tx.texts.names
-	if names.Schema != "" {
-		return tx.lock(ctx, names.Schema, names.Prefix+name)
+	name, args := tx.lockKey(name)
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(`+name+`)`, args...)
+	return err
+}
+
+// ShareLock waits until no other transaction holds the lock with the name shared by Lock, and then takes it together with other callers of
+// ShareLock. After that it takes the lock with the name alone in the same way as Lock; an empty name means no lock. On SQLite, ShareLock
+// does nothing.
+func (tx *Tx) ShareLock(ctx context.Context, shared, alone string) error {
+	if tx.Dialect() != Postgres {
+		return nil
 	}
-	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || ?, 0))`, names.Prefix+name)
+	first, args := tx.lockKey(shared)
+	query := `SELECT pg_advisory_xact_lock_shared(` + first + `)`
+	if alone != "" { // the scan of the CTE makes sure that the shared lock is the first one
+		second, more := tx.lockKey(alone)
+		query = `WITH shared AS MATERIALIZED (` + query + `) SELECT pg_advisory_xact_lock(` + second + `) FROM shared`
+		args = append(args, more...)
+	}
+	_, err := tx.Exec(ctx, query, args...)
 	return err
 }
 
 func (tx *Tx) lock(ctx context.Context, schema, name string) error {
-	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(CAST(? AS TEXT), 0))`, schema+"/"+name)
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(`+namedLock+`)`, schema+"/"+name)
 	return err
+}
+
+// namedLock is the key of a lock. Its parameter is the name.
+const namedLock = `hashtextextended(CAST(? AS TEXT), 0)`
+
+// lockKey returns the key of a lock for transactions with the schema and the prefix of tx.
+func (tx *Tx) lockKey(name string) (key string, args []any) {
+	names := tx.texts.names
+	if names.Schema != "" {
+		return namedLock, []any{names.Schema + "/" + names.Prefix + name}
+	}
+	return `hashtextextended(current_schema() || '/' || ?, 0)`, []any{names.Prefix + name}
 }
 
 // Apply runs statements that are separated by semicolons, without placeholders and without trigger bodies.

@@ -6,7 +6,7 @@
 //   - add and replace of a complex attribute change only the sub-attributes in the value: the other sub-attributes remain unchanged.
 //   - add of null adds nothing. replace with null, [] or an object without values unassigns the attribute.
 //   - add does not add an element that exists already (see schema.Attribute.Key).
-//   - add and replace through a value filter without match fail with noTarget; remove succeeds.
+//   - add and replace through a value filter without match fail with noTarget; remove succeeds and changes nothing.
 //   - replace through a value filter replaces the matching elements as a whole; add changes only the sub-attributes in the value.
 //   - A sub-attribute of a multi-valued attribute without value filter (emails.type) means that sub-attribute of every element.
 //   - remove of a multi-valued attribute with a value is rejected and not treated as removal of all values.

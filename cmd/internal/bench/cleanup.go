@@ -154,7 +154,7 @@ func (s *session) remove(ctx context.Context, w *worker, r resource) error {
 	case deleted != nil:
 		return fmt.Errorf("DELETE: %w", deleted)
 	case err == nil:
-		return errors.New("a GET still returns it after a DELETE that succeeded")
+		return errors.New("a GET still returns the object after a DELETE that succeeded")
 	}
 	return fmt.Errorf("GET after a DELETE that succeeded: %w", err)
 }

@@ -17,8 +17,8 @@ import (
 type row struct {
 	id, title string
 	// prepare sends the request once, verifies its effect and returns the request for the load. An error is the reason why the target cannot
-	// be measured in this row. note is a circumstance that limits what the numbers show, or "".
-	prepare func(ctx context.Context, s *session, w *worker) (send request, note string, err error)
+	// be measured in this row.
+	prepare prepare
 	// requests is the total number of requests of a row that is not limited by time, or 0.
 	requests int
 }
@@ -42,19 +42,19 @@ func rows(o Options) []row {
 	}
 }
 
-type prepare = func(ctx context.Context, s *session, w *worker) (request, string, error)
+type prepare = func(ctx context.Context, s *session, w *worker) (request, error)
 
 // withUsers returns a function that calls next if the target has at least n users, and returns an error otherwise.
 func withUsers(n int, next prepare) prepare {
-	return func(ctx context.Context, s *session, w *worker) (request, string, error) {
+	return func(ctx context.Context, s *session, w *worker) (request, error) {
 		if len(s.users) < n {
-			return nil, "", fmt.Errorf("this row needs %d users, and %d were created", n, len(s.users))
+			return nil, fmt.Errorf("this row needs %d users, and %d were created", n, len(s.users))
 		}
 		return next(ctx, s, w)
 	}
 }
 
-func prepareCreate(_ context.Context, s *session, _ *worker) (request, string, error) {
+func prepareCreate(_ context.Context, s *session, _ *worker) (request, error) {
 	var next atomic.Int64
 	return func(ctx context.Context, w *worker) error {
 		made, err := s.createUser(ctx, w, int(next.Add(1)))
@@ -64,28 +64,28 @@ func prepareCreate(_ context.Context, s *session, _ *worker) (request, string, e
 			s.mu.Unlock()
 		}
 		return err
-	}, "", nil
+	}, nil
 }
 
 // anyUser returns a user for the next request.
 func (s *session) anyUser(w *worker) resource { return s.users[w.random.IntN(len(s.users))] }
 
-func prepareGet(ctx context.Context, s *session, w *worker) (request, string, error) {
+func prepareGet(ctx context.Context, s *session, w *worker) (request, error) {
 	user := s.users[0]
 	var got struct {
 		ID       string `json:"id"`
 		UserName string `json:"userName"`
 	}
 	if err := s.get(ctx, w, user.url(), &got); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if got.ID != user.id || got.UserName != user.name {
-		return nil, "", errors.New("the response is not the user with this id")
+		return nil, errors.New("the response is not the user with this id")
 	}
 	return func(ctx context.Context, w *worker) error {
 		user := s.anyUser(w)
 		return s.expect(ctx, w, user.url(), user.name)
-	}, "", nil
+	}, nil
 }
 
 // expect sends a GET whose response must contain a string.
@@ -114,19 +114,19 @@ func byName(path, attribute, name string) string {
 	return path + "?filter=" + url.PathEscape(attribute+` eq "`+name+`"`)
 }
 
-func prepareLookup(ctx context.Context, s *session, w *worker) (request, string, error) {
+func prepareLookup(ctx context.Context, s *session, w *worker) (request, error) {
 	user := s.users[0]
 	var found list
 	if err := s.get(ctx, w, byUserName(user.name), &found); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if len(found.Resources) != 1 || found.Resources[0].ID != user.id {
-		return nil, "", fmt.Errorf("the filter must find 1 user, and the response has %d resources", len(found.Resources))
+		return nil, fmt.Errorf("the filter must find 1 user, and the response has %d resources", len(found.Resources))
 	}
 	return func(ctx context.Context, w *worker) error {
 		name := s.anyUser(w).name
 		return s.expect(ctx, w, byUserName(name), name)
-	}, "", nil
+	}, nil
 }
 
 // readPage reads the page from an index and returns it with a request that repeats it.
@@ -149,31 +149,31 @@ func (s *session) repeat(path string, size int) request {
 			return err
 		}
 		if w.body.Len() < size/2 {
-			return errors.New("the response is shorter than the first one")
+			return errors.New("the response is less than half as long as the verified response")
 		}
 		return nil
 	}
 }
 
-func preparePage(ctx context.Context, s *session, w *worker) (request, string, error) {
+func preparePage(ctx context.Context, s *session, w *worker) (request, error) {
 	_, send, err := s.readPage(ctx, w, 1)
-	return send, "", err
+	return send, err
 }
 
-func prepareLastPage(ctx context.Context, s *session, w *worker) (request, string, error) {
+func prepareLastPage(ctx context.Context, s *session, w *worker) (request, error) {
 	first, _, err := s.readPage(ctx, w, 1)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	total, err := first.Total.Int64()
 	if err != nil || int(total) < len(s.users) {
-		return nil, "", fmt.Errorf("totalResults is %q, and at least %d users exist", first.Total, len(s.users))
+		return nil, fmt.Errorf("totalResults is %q, and at least %d users exist", first.Total, len(s.users))
 	}
 	last, send, err := s.readPage(ctx, w, int(total)-page+1)
 	if err == nil && total >= 2*page && last.Resources[0].ID == first.Resources[0].ID {
-		err = errors.New("the last page starts like the first one")
+		err = errors.New("the last page starts with the same user as the first page")
 	}
-	return send, "", err
+	return send, err
 }
 
 // A change is a PATCH request.
@@ -211,7 +211,7 @@ var renames = []func(to string) operation{
 	func(to string) operation { return operation{Op: scim.OpReplace, Value: displayName{to}} },
 }
 
-func preparePatch(ctx context.Context, s *session, w *worker) (request, string, error) {
+func preparePatch(ctx context.Context, s *session, w *worker) (request, error) {
 	var failed error
 	for _, rename := range renames {
 		const to = "Changed Name"
@@ -227,8 +227,8 @@ func preparePatch(ctx context.Context, s *session, w *worker) (request, string, 
 			return func(ctx context.Context, w *worker) error {
 				w.turn++
 				return s.patch(ctx, w, s.anyUser(w).url(), rename(fmt.Sprintf("Changed %d %d", w.number, w.turn)))
-			}, "", nil
+			}, nil
 		}
 	}
-	return nil, "", failed
+	return nil, failed
 }

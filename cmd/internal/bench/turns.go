@@ -48,7 +48,7 @@ func prepared(ctx context.Context, s *session, w row, result *Result, clients in
 	}
 	err := ctx.Err()
 	if err == nil {
-		m.send, result.Note, err = w.prepare(ctx, s, newWorker(0))
+		m.send, err = w.prepare(ctx, s, newWorker(0))
 	}
 	if err != nil {
 		m.stop(ctx, err)
@@ -163,7 +163,7 @@ type part struct {
 	failed  error // the first error
 }
 
-// add sends a request and counts it, unless ctx ended during the request.
+// add sends a request and counts the success or the error. It does not count an error after the end of ctx.
 func (p *part) add(ctx context.Context, send request, w *worker) {
 	start := time.Now()
 	err := send(ctx, w)

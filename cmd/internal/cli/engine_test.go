@@ -189,6 +189,43 @@ func (x *transcript) json(into any, args ...string) {
 	require.NoError(x.t, json.Unmarshal([]byte(stdout), into), "%v\n%s%s", args, stdout, stderr)
 }
 
+// fleet runs the commands that show processes and jobs. The numbers that depend on the time are masked.
+func (x *transcript) fleet() {
+	x.t.Helper()
+	x.masked(map[string]string{
+		`(?m)^\S+( +sandbox +alive +)\S+( +- +)\d+( +)[\d.]+( +)\S+( +)\d+( +)`: "<id>${1}<age>${2}0${3}0.0${4}-${5}0${6}",
+		`\d+ lanes?, \d+ principals?`:                                           "0 lanes, 0 principals",
+	}, "fleet")
+	x.masked(map[string]string{`(?m) (waiting|running) .*`: " <state>"}, "jobs")
+	x.run(0, "jobs", "--kind", "unknown")
+	x.run(1, "jobs", "--state", "unknown")
+	var f struct {
+		Shared    bool
+		Processes []struct{ Name string }
+	}
+	x.json(&f, "fleet")
+	require.False(x.t, f.Shared)
+	require.Len(x.t, f.Processes, 1)
+}
+
+// masked runs a command and replaces what the patterns match. It sorts jobs, because their order depends on the time.
+func (x *transcript) masked(patterns map[string]string, args ...string) {
+	x.t.Helper()
+	x.write(0, args, func(stdout string) string {
+		for line := range strings.Lines(stdout) {
+			require.LessOrEqual(x.t, len(strings.TrimSpace(line)), 100, line)
+		}
+		if lines := strings.SplitAfter(stdout, "\n"); args[0] == "jobs" {
+			slices.Sort(lines[1 : len(lines)-1])
+			stdout = strings.Join(lines, "")
+		}
+		for pattern, by := range patterns {
+			stdout = regexp.MustCompile(pattern).ReplaceAllString(stdout, by)
+		}
+		return stdout
+	})
+}
+
 // TestEngine_Transcript compares a transcript of the commands of the engine with testdata/engine.txt.
 func TestEngine_Transcript(t *testing.T) {
 	t.Parallel()
@@ -318,6 +355,7 @@ func TestEngine_Transcript(t *testing.T) {
 	x.run(0, "unlearn", "CRM")
 	x.run(1, "probe", "CRM", "--stored")
 
+	x.fleet()
 	x.run(1, "apps", "no such app")
 	x.run(2, "halt")
 	x.run(2, "retry", "CRM")

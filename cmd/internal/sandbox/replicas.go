@@ -273,7 +273,7 @@ func (l *lease) end(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		r.log.WarnContext(ctx, "the lease was not released; it ends by itself", "err", err)
+		r.log.WarnContext(ctx, "the lease was not released; it expires without a release", "err", err)
 	}
 }
 

@@ -81,7 +81,7 @@ func document(generate func() ([]byte, error), log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := generated()
 		if err != nil {
-			log.ErrorContext(r.Context(), "generating the document failed", "path", r.URL.Path, "error", err)
+			log.ErrorContext(r.Context(), "generating the OpenAPI document failed", "path", r.URL.Path, "error", err)
 			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 			return
 		}

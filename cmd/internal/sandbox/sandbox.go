@@ -243,6 +243,7 @@ func (s *Sandbox) assemble(
 	}
 	clk.moved = func(ctx context.Context, back bool) error { return p.clockMoved(ctx, clk.Now(), back) }
 	counted.Follow(p.engine.Apps())
+	counted.FollowFleet(p.engine)
 	given, err := builtIn(p.tokens.scim, o.Quirks, o.Tenants)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
@@ -52,7 +52,7 @@ func (w *work) nextRun(ctx context.Context, err error) time.Time {
 		return again
 	case err == nil:
 		// The delay is random, so that thousands of paused lanes that started together do not continue together.
-		return w.Now().Add(idleDelay/2 + mathrand.N(idleDelay))
+		return w.Now().Add(pause.Around(idleDelay, 0.5))
 	default:
 		w.Logger.ErrorContext(ctx, "lane interrupted", "app", w.app(), "error", err)
 		return w.Now().Add(errorDelay)

@@ -83,7 +83,7 @@ func (w *Worker) match(ctx context.Context, run engine.ImportRun, page []*scim.R
 	for _, i := range open {
 		o := &objects[i]
 		if has := accounts[o.Principal]; o.Verdict == engine.VerdictMatched && has != "" {
-			o.Verdict, o.Note = engine.VerdictAmbiguous, o.Principal+" has the account "+has+" already"
+			o.Verdict, o.Note = engine.VerdictAmbiguous, o.Principal+" already has the account "+has
 			o.Candidates, o.Principal = []string{o.Principal}, ""
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
@@ -26,10 +26,17 @@ type Process interface {
 type Fleet interface {
 	// Process returns the current incarnation, or nil if the engine has none.
 	Process() Process
-	// Above reports whether this many running lanes are more than the share of this process.
-	Above(running int) bool
+	// Room returns how many more lanes this process claims as soon as they are due. If there is no room, it leaves the lanes to other
+	// processes, and claims those that they do not claim. above reports whether it has more than its share: it then leaves them for longer.
+	Room(l Load) (room int, above bool)
 	// Surplus returns how many of the running lanes the process hands over to other processes now.
-	Surplus(running int) int
+	Surplus(l Load) int
+}
+
+// Load describes the running lanes of a process.
+type Load struct {
+	Running int
+	Total   time.Duration // the sum of the times for which the lanes have run since the start of the dispatcher
 }
 
 // Ownership is a lease in use.
@@ -84,6 +91,9 @@ type Dispatcher struct {
 	running map[string]*Ownership
 	again   []time.Time // when released lanes are due again, ascending
 
+	ran      time.Duration // Load.Total at changeAt, the time of the last change of running
+	changeAt time.Time
+
 	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by
 	// Run only.
 	uncertain string
@@ -94,11 +104,21 @@ func NewDispatcher(o Options) *Dispatcher {
 	return &Dispatcher{o: o, wake: make(chan struct{}, 1), drained: make(chan struct{}), running: map[string]*Ownership{}}
 }
 
-// Running returns the number of running lanes.
-func (d *Dispatcher) Running() int {
+// Load returns the current load.
+func (d *Dispatcher) Load() Load {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.running)
+	d.count()
+	return Load{Running: len(d.running), Total: d.ran}
+}
+
+// count adds the time since the last change to the times for which lanes have run. The caller holds d.mu and changes d.running afterwards.
+func (d *Dispatcher) count() {
+	now := time.Now()
+	if !d.changeAt.IsZero() {
+		d.ran += time.Duration(len(d.running)) * now.Sub(d.changeAt)
+	}
+	d.changeAt = now
 }
 
 // Wake starts a search for pending lanes, and a search for pending principals in the named lanes (without names: in all running lanes).
@@ -171,12 +191,15 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	if p == nil || !p.Valid() {
 		return d.pause()
 	}
-	d.handOver()
-	running := d.Running()
-	limit := min(d.o.Lanes-running, claimLimit)
+	load := d.Load()
+	d.handOver(d.o.Fleet.Surplus(load))
+	limit := min(d.o.Lanes-load.Running, claimLimit)
 	due := d.o.Now()
-	if d.o.Fleet.Above(running) { // leave the lanes to other processes, which have more room. If they do not claim them, this one does
-		due = due.Add(-2 * d.o.Sweep)
+	room, above := d.o.Fleet.Room(load)
+	if room > 0 {
+		limit = min(limit, room)
+	} else { // leave the lanes to other processes, which have more room. If they do not claim them, this one does
+		due = due.Add(-leave(d.o.Sweep, above))
 	}
 	known := d.known()
 	call, stop := context.WithTimeout(ctx, claimTimeout)
@@ -195,10 +218,19 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	for _, l := range leases {
 		d.begin(ctx, p, l, f, lanes)
 	}
-	if len(leases) > 0 && len(leases) >= limit && limit == claimLimit {
+	if len(leases) > 0 && len(leases) >= limit && (limit == claimLimit || limit == room) {
 		return minSweep // there may be more
 	}
 	return d.pause()
+}
+
+// leave returns the time for which a process without room leaves a due lane to others. Together with the interval of the searches it is
+// at most a second, because the lanes of a process that stops may be more than the others have room for.
+func leave(sweep time.Duration, above bool) time.Duration {
+	if above {
+		return sweep * 9 / 10
+	}
+	return sweep * 3 / 5
 }
 
 // claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
@@ -237,6 +269,7 @@ func (d *Dispatcher) begin(ctx context.Context, p Process, l engine.Lease, f Fun
 		Lease: l, process: p, wake: make(chan struct{}, 1), draining: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.mu.Lock()
+	d.count()
 	before := d.running[l.App]
 	d.running[l.App] = t
 	select {
@@ -271,11 +304,13 @@ func (d *Dispatcher) await(before *Ownership) bool {
 	}
 }
 
-// handOver drains the lanes that other processes are to run.
-func (d *Dispatcher) handOver() {
+// handOver drains n lanes, which other processes are to run.
+func (d *Dispatcher) handOver(n int) {
+	if n <= 0 {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := d.o.Fleet.Surplus(len(d.running))
 	for _, t := range d.running {
 		if t.surplus {
 			n-- // it is being handed over already
@@ -296,7 +331,7 @@ func (d *Dispatcher) handOver() {
 // pause returns the delay until the next sweep: a random one, so that the processes do not search at the same time, or the time until a
 // released lane is due again.
 func (d *Dispatcher) pause() time.Duration {
-	wait := d.o.Sweep - d.o.Sweep/10 + rand.N(d.o.Sweep/5+1)
+	wait := pause.Around(d.o.Sweep, 0.1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.o.Now()
@@ -348,6 +383,7 @@ func (d *Dispatcher) ended(t, before *Ownership) {
 	if d.running[t.Lease.App] != t {
 		return
 	}
+	d.count()
 	delete(d.running, t.Lease.App)
 	if before == nil {
 		return

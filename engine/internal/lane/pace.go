@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 )
 
 // Limits of a learned rate.
@@ -102,15 +103,11 @@ func (p *RateLimiter) Wait(ctx context.Context) error {
 	if delay <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !pause.For(ctx, delay) {
 		booked.CancelAt(p.now())
 		return ctx.Err()
 	}
+	return nil
 }
 
 // currentRate returns the current number of requests per second; 0 if unknown.

@@ -1,12 +1,13 @@
 package membership_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/heartbeat"
+	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/membership"
 	"github.com/scimwright/scimwright/engine/store"
 )
@@ -101,8 +104,12 @@ func (d *database) Beat(ctx context.Context, id string, load store.Load) (f stor
 			case other == id:
 				f.Alive++
 			default:
+				lanes := d.loads[other].Lanes
+				if f.Next < 0 || lanes < f.Least { // the first one, or fewer
+					f.Least = lanes
+				}
 				f.Alive++
-				f.Others += d.loads[other].Lanes
+				f.Others += lanes
 				if f.Next < 0 || left < f.Next {
 					f.Next = left
 				}
@@ -118,7 +125,11 @@ func (d *database) Reap(ctx context.Context, _ string, w store.When) (taken []st
 		d.reaps = append(d.reaps, time.Now())
 		for id, until := range d.processes {
 			if !until.After(time.Now()) && d.lanes[id] > 0 {
-				taken = append(taken, store.Takeover{Process: id, Apps: make([]string, d.lanes[id])})
+				t := store.Takeover{Process: id, Name: "name of " + id, Noted: 2}
+				for n := range d.lanes[id] {
+					t.Apps, t.Epochs = append(t.Apps, fmt.Sprint("app-", n)), append(t.Epochs, int64(n+5))
+				}
+				taken = append(taken, t)
 				delete(d.lanes, id)
 				d.taken, d.when = append(d.taken, time.Now()), w
 			}
@@ -143,7 +154,7 @@ type clocks struct {
 	monotonic, wall time.Duration // added to the clock of the bubble
 }
 
-func (c *clocks) get() membership.Clocks {
+func (c *clocks) get() heartbeat.Clocks {
 	read := func(offset *time.Duration) func() time.Time {
 		return func() time.Time {
 			c.mu.Lock()
@@ -151,7 +162,7 @@ func (c *clocks) get() membership.Clocks {
 			return time.Now().Add(*offset)
 		}
 	}
-	return membership.Clocks{Monotonic: read(&c.monotonic), Wall: read(&c.wall)}
+	return heartbeat.Clocks{Monotonic: read(&c.monotonic), Wall: read(&c.wall)}
 }
 
 func (c *clocks) set(monotonic, wall time.Duration) {
@@ -162,8 +173,9 @@ func (c *clocks) set(monotonic, wall time.Duration) {
 
 func options(d *database) membership.Options {
 	return membership.Options{
-		Store: d, Name: "me", Lease: lease, Recheck: recheck, Now: time.Now, Clocks: membership.System(),
-		Load: func() store.Load { return store.Load{} }, Wake: func() {}, Logger: slog.New(slog.DiscardHandler),
+		Store: d, Name: "me", Lease: lease, Recheck: recheck, Now: time.Now, Clocks: heartbeat.System(),
+		Load: func() (lane.Load, int) { return lane.Load{}, 0 }, Taken: func(context.Context, engine.Takeover) {}, Wake: func() {},
+		Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -308,6 +320,33 @@ func TestMember_TakesOverAtEnd(t *testing.T) {
 	}
 }
 
+// TestMember_ReportsTakeover checks the message and the call for a takeover: whose lanes, how many, which ones, and the planned rechecks.
+func TestMember_ReportsTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		var log bytes.Buffer
+		var told []engine.Takeover
+		o := options(d)
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		o.Taken = func(_ context.Context, t engine.Takeover) { told = append(told, t) }
+		_, stop := run(t, o)
+		d.set(func() { d.processes["other"], d.lanes["other"] = time.Now(), 12 })
+		pass(lease)
+		stop()
+		require.Len(t, told, 1)
+		require.Equal(t, []any{"other", "name of other", 12, 12, 2, d.when.Recheck}, []any{told[0].Process, told[0].Name, len(told[0].Apps),
+			len(told[0].Epochs), told[0].InFlight, told[0].Recheck})
+		require.Equal(t, `level=WARN msg="lanes of a dead process taken over" process=other name="name of other" lanes=12 `+
+			`apps="[app-0 app-1 app-2 app-3 app-4 app-5 app-6 app-7 app-8 app-9]" epochs="[5 6 7 8 9 10 11 12 13 14]" rechecks=2 recheckAt=`+
+			d.when.Recheck.UTC().Format("2006-01-02T15:04:05.000Z")+"\n", log.String(), "one line, with the first ten lanes")
+	})
+}
+
 // TestMember_TakesOverAfterOutage checks that a process that died during an outage is taken over after the first heartbeat.
 func TestMember_TakesOverAfterOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -361,35 +400,94 @@ func TestMember_JoinsAfterOutage(t *testing.T) {
 	})
 }
 
+// constant returns the load of a process that always runs n lanes.
+func constant(begun time.Time, n int) lane.Load {
+	return lane.Load{Running: n, Total: time.Duration(n) * time.Since(begun)}
+}
+
+func room(m *membership.Member, l lane.Load) int {
+	n, _ := m.Room(l)
+	return n
+}
+
 // TestMember_Share checks the number of lanes that a process runs before it leaves lanes to others and hands lanes over.
 func TestMember_Share(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDatabase()
+		d, begun := newDatabase(), time.Now()
 		o := options(d)
-		var own atomic.Int64
-		own.Store(60)
-		o.Load = func() store.Load { return store.Load{Lanes: int(own.Load())} }
+		o.Load = func() (lane.Load, int) { return constant(begun, 200), 0 }
 		m, stop := run(t, o)
-		require.False(t, m.Above(1000), "the only process runs all lanes")
-		require.Zero(t, m.Surplus(1000))
+		load := func(n int) lane.Load { return lane.Load{Running: n, Total: constant(begun, 200).Total} }
+		require.Equal(t, math.MaxInt, room(m, load(1000)), "the only process runs all lanes")
+		require.Zero(t, m.Surplus(load(1000)))
+		pass(lease)
 		d.set(func() {
 			for i := range 3 { // three processes that have just joined
 				d.processes[fmt.Sprint("new", i)] = time.Now().AddDate(1, 0, 0)
 			}
 		})
 		pass(lease / 4)
-		require.False(t, m.Above(15), "a quarter of 60")
-		require.True(t, m.Above(16))
-		require.Zero(t, m.Surplus(18), "within the tolerance of a fifth")
-		require.Equal(t, 45, m.Surplus(60))
-		require.Zero(t, m.Surplus(60), "the heartbeats of the others do not have these lanes yet")
-		pass(lease / 2)
-		require.Equal(t, 45, m.Surplus(60))
-
-		own.Store(1)
-		pass(lease / 4)
-		require.False(t, m.Above(2), "few lanes are not distributed")
-		require.True(t, m.Above(3))
+		require.LessOrEqual(t, room(m, load(20)), 0, "the mean of the last heartbeats is above the share")
+		require.Zero(t, m.Surplus(load(50)), "it happens to run only its share")
+		require.Equal(t, 150, m.Surplus(load(200)))
+		require.Zero(t, m.Surplus(load(200)), "the heartbeats of the others do not have these lanes yet")
+		require.Equal(t, 5, room(m, load(45)), "it does not claim again what it has handed over")
+		require.LessOrEqual(t, room(m, load(50)), 0)
+		pass(lease * 6 / 10)
+		require.Equal(t, 150, m.Surplus(load(200)))
 		stop()
 	})
+}
+
+// TestMember_SharesWithLeast checks that a process within the tolerance hands lanes over to a process that has far fewer, and that a few
+// lanes are not distributed.
+func TestMember_SharesWithLeast(t *testing.T) {
+	for _, c := range []struct{ own, other, least, surplus int }{
+		{own: 104, other: 104, least: 96, surplus: 0},
+		{own: 108, other: 108, least: 80, surplus: 9},
+		{own: 120, other: 92, least: 92, surplus: 18},
+		{own: 2, other: 0, least: 0, surplus: 0},
+		{own: 4, other: 0, least: 0, surplus: 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d, begun := newDatabase(), time.Now()
+			o := options(d)
+			o.Load = func() (lane.Load, int) { return constant(begun, c.own), 0 }
+			for id, lanes := range map[string]int{"a": c.other, "b": c.least} {
+				d.processes[id], d.loads[id] = begun.AddDate(1, 0, 0), store.Load{Lanes: float64(lanes)}
+			}
+			m, stop := run(t, o)
+			pass(2 * lease)
+			require.Equal(t, c.surplus, m.Surplus(constant(begun, c.own)), "%+v", c)
+			stop()
+		})
+	}
+}
+
+// TestMember_SharesShortLanes checks that the mean counts, not the number at one time: a process whose lanes run for a tenth of the time
+// claims many, unless its mean is above the share.
+func TestMember_SharesShortLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, begun := newDatabase(), time.Now()
+		o := options(d)
+		own := 10
+		o.Load = func() (lane.Load, int) { return constant(begun, own), 0 }
+		d.processes["other"], d.loads["other"] = begun.AddDate(1, 0, 0), store.Load{Lanes: 10}
+		m, stop := run(t, o)
+		pass(2 * lease)
+		at := func(n int) lane.Load { return lane.Load{Running: n, Total: constant(begun, own).Total} }
+		require.Equal(t, 32, room(m, at(0)))
+		require.Zero(t, m.Surplus(at(100)), "they end soon")
+		d.set(func() { d.loads["other"] = store.Load{Lanes: 5} })
+		pass(2 * lease)
+		require.Zero(t, room(m, at(0)))
+		require.InDelta(t, 10, d.mean(m.Process().ID()), 0.01, "what the heartbeat stores")
+		stop()
+	})
+}
+
+func (d *database) mean(id string) float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.loads[id].Lanes
 }

@@ -1,58 +1,126 @@
 package membership
 
 import (
+	"math"
 	"sync"
 	"time"
 
+	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// share is the part of the running lanes that this process is to run, by the heartbeats of all processes.
+// share is the part of the running lanes that this process is to run, by the heartbeats of all processes. What is shared is the mean number
+// of running lanes: the number at one time depends on chance if lanes run for a short time only.
 type share struct {
 	mu     sync.Mutex
 	alive  int
-	lanes  int       // running lanes of all processes at the last heartbeat
-	settle time.Time // no lanes are handed over before this time
+	least  float64   // the mean of the other process with the fewest lanes
+	settle time.Time // lanes were handed over: before this time no more are, and no lanes are claimed above the share
+	beats  []beat    // the last ones, at most shareBeats
 }
 
-// shareMinimum is the number of lanes that a process may run whatever its share: with a few lanes, a claim by another process takes longer
-// than the work.
-const shareMinimum = 2
-
-// tolerance is the part of the share by which a process may exceed it before it hands lanes over.
-const tolerance = 5
-
-func (s *share) update(f store.Fleet, own int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.alive, s.lanes = f.Alive, f.Others+own
+// beat is a heartbeat.
+type beat struct {
+	reading
+	total float64 // lanes of all processes
 }
 
-// most returns the share of each process, negative if there is only one process.
-func (s *share) most() int {
-	if s.alive <= 1 {
-		return -1
+// reading is the load at a time.
+type reading struct {
+	at   time.Time
+	load lane.Load
+}
+
+// mean returns the mean number of running lanes between two readings.
+func (r reading) mean(to reading) float64 {
+	if since := to.at.Sub(r.at); since > 0 {
+		return float64(to.load.Total-r.load.Total) / float64(since)
 	}
-	return max((s.lanes+s.alive-1)/s.alive, shareMinimum)
+	return float64(to.load.Running)
 }
 
-// above reports whether the process runs more lanes than its share.
-func (s *share) above(running int) bool {
+const (
+	// shareBeats is the number of heartbeats whose lanes determine the share: their mean for the lanes that a process is to have, and their
+	// maximum for the lanes that it claims at a time, because apps often have work at the same times.
+	shareBeats = 4
+	// shareMinimum is the number of lanes that a process may have whatever its share: with a few lanes, a claim by another process takes
+	// longer than the work.
+	shareMinimum = 2
+	// claimMinimum is the number of lanes up to which a process claims whatever the others run, so that idle processes start work immediately.
+	claimMinimum = 32
+	// tolerance is the part of the share by which a process may exceed it, and another process may be below it, before lanes are handed over.
+	tolerance = 0.1
+	// claimSlack is the number of lanes by which the mean may exceed the share, in addition to half of the tolerance, before lanes are left to
+	// others.
+	claimSlack = 1
+)
+
+// sent returns the mean number of running lanes since the last heartbeat.
+func (s *share) sent(now reading) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := s.most()
-	return most >= 0 && running > most
+	return s.since(1, now)
 }
 
-// surplus returns the number of lanes to hand over. After that it returns 0 until pause has passed, because the numbers of the other
-// processes are those of their last heartbeats.
-func (s *share) surplus(running int, now time.Time, pause time.Duration) int {
+// since returns the mean number of running lanes since n heartbeats ago.
+func (s *share) since(n int, now reading) float64 {
+	if len(s.beats) == 0 {
+		return float64(now.load.Running)
+	}
+	return s.beats[max(len(s.beats)-n, 0)].mean(now)
+}
+
+// update is called after a heartbeat.
+func (s *share) update(f store.Fleet, now reading) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := s.most()
-	if most < 0 || running <= most+most/tolerance || now.Before(s.settle) {
+	s.alive, s.least = f.Alive, f.Least
+	if s.beats = append(s.beats, beat{now, f.Others + s.since(1, now)}); len(s.beats) > shareBeats {
+		s.beats = s.beats[1:]
+	}
+}
+
+// part returns the mean and the maximum share of each process in the last heartbeats.
+func (s *share) part() (mean, most float64) {
+	for _, b := range s.beats {
+		mean += b.total / float64(len(s.beats)*s.alive)
+		most = max(most, b.total/float64(s.alive))
+	}
+	return mean, most
+}
+
+// room returns how many lanes the process claims as soon as they are due, and whether it has more than its share.
+func (s *share) room(now reading) (room int, above bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.alive <= 1 {
+		return math.MaxInt, false
+	}
+	mean, most := s.part()
+	if now.at.Before(s.settle) {
+		return int(math.Ceil(most)) - now.load.Running, true
+	}
+	if s.since(shareBeats, now) > max(mean*(1+tolerance/2)+claimSlack, shareMinimum) {
+		return 0, true
+	}
+	return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
+}
+
+// surplus returns the number of lanes to hand over. After that it returns 0 until pause has passed, because the numbers of the processes
+// are those of their last heartbeats.
+func (s *share) surplus(now reading, pause time.Duration) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.alive <= 1 || now.at.Before(s.settle) {
 		return 0
 	}
-	s.settle = now.Add(pause)
+	part, peak := s.part()
+	most := max(int(math.Ceil(peak)), shareMinimum)
+	// Lanes that run for a short time only need not be handed over: the mean is below the number of running lanes if there happen to be many.
+	running := min(now.load.Running, int(math.Round(min(s.since(1, now), s.since(shareBeats, now)))))
+	if running <= most || float64(running) <= part*(1+tolerance) && s.least >= part*(1-tolerance) {
+		return 0
+	}
+	s.settle = now.at.Add(pause)
 	return running - most
 }

@@ -133,7 +133,7 @@ func chapters() []chapter {
 			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh,
 				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
 			{name: "link an inactive account without rights to deactivate",
-				when:    "the same, and the app does not deactivate users: it is activated instead of creating one",
+				when:    "the same, and the app does not deactivate users: the engine activates the account and creates no other one",
 				user:    func(in *plan.UserInput) { in.Deactivate = false },
 				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
 			{name: "link without rights to update", when: "the lookup finds an active account, and the app neither updates nor deactivates users",
@@ -196,8 +196,8 @@ func chapters() []chapter {
 				answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)},
 				none:    []string{`404`, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
 			{name: "update of an inactive account",
-				when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: the PUT sets active " +
-					"to true",
+				when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: the engine also activates the " +
+					"account",
 				user:    func(in *plan.UserInput) { known(in); in.Deactivate = false },
 				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
 				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
@@ -287,7 +287,7 @@ func chapters() []chapter {
 				in.DisplayName, in.Members = "Coffee", allOf("a")
 			},
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group rename with a delta", when: "both", group: func(in *plan.GroupInput) {
+			{name: "group rename with a delta", when: "its name has changed, and members joined and left", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.DisplayName, in.Add, in.Members = "Coffee", members("b"), allOf("a", "b")
 			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},

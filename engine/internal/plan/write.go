@@ -173,8 +173,8 @@ func (u *user) absent(c *change, w form, r Response) Step {
 // verify determines whether a change that returned success had its effect.
 //
 // Invariant 10: The engine treats a write as successful only if the response contains the new state. After a 204, or a response with the
-// previous version, it reads the account to verify the write. These reads end when one of them has shown that the target applies such
-// writes. A deactivation without effect is a failure.
+// previous version, it reads the account to verify the write. The engine omits these reads after one of them has shown that the target
+// applies such writes. A deactivation without effect is a failure.
 func (u *user) verify(c *change, w form, r Response) Step {
 	trust := engine.PatchTrusted
 	if w == byPut {

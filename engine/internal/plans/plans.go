@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/dryrun"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/store"
@@ -244,11 +245,6 @@ func (d Deps) runRepeatedly(ctx context.Context, x *dryrun.App, p engine.Princip
 		}
 		x.SlowDown()
 		now := d.Now()
-		pause := time.NewTimer(max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), d.Backoff.Delay(attempt)))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-		}
-		pause.Stop()
+		pause.For(ctx, max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), d.Backoff.Delay(attempt)))
 	}
 }

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/scimwright/scimwright/engine/internal/heartbeat"
 )
 
-const (
-	beatsPerDead = 4 // heartbeats in Options.Dead
-	// A process cancels its jobs when its last heartbeat is older than nine tenths of Options.Dead, before another process starts them again.
-	validTenths = 9
-	rescueLimit = 100 // maximum number of jobs of dead processes that one heartbeat makes available
-)
+// rescueLimit is the maximum number of jobs of dead processes that one heartbeat makes available.
+const rescueLimit = 100
 
 // errLost is the cause of the end of a context of a job that another process may start or has started.
 var errLost = errors.New("riverjobs: the process has lost the job")
@@ -69,37 +67,32 @@ func (h *held) lose(ids []int64, numbers []int32, kept map[int64]bool) {
 	}
 }
 
-// beat renews the running jobs of this process and makes those of dead processes available, until ctx ends.
+// beat renews the running jobs of this process and makes those of dead processes available, until ctx ends. Without a successful heartbeat
+// the process loses its jobs, before another process starts them again.
 func (s *Scheduler) beat(ctx context.Context) {
-	every := s.o.Dead / beatsPerDead
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	valid := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		began := time.Now()
-		if old(began, valid) > s.o.Dead*validTenths/10 { //nolint:mnd // tenths
-			ids, numbers := s.held.all()
-			s.held.lose(ids, numbers, nil)
-		}
-		call, stop := context.WithTimeout(ctx, every)
-		err := s.renew(call)
-		stop()
-		switch {
-		case err == nil:
-			valid = began
-		case ctx.Err() == nil:
-			s.o.Logger.WarnContext(ctx, "the running jobs were not renewed", "error", err)
+	clocks := heartbeat.System()
+	for ctx.Err() == nil {
+		life := heartbeat.Begin(ctx, clocks, s.o.Dead, clocks.Now(), errLost)
+		lost := make(chan struct{})
+		stop := context.AfterFunc(life.Context(), func() { // while a call of the database may still be in flight
+			defer close(lost)
+			if errors.Is(context.Cause(life.Context()), errLost) {
+				ids, numbers := s.held.all()
+				s.held.lose(ids, numbers, nil)
+			}
+		})
+		life.Run(ctx, heartbeat.Beating{
+			Send: func(call context.Context) (time.Duration, error) { return -1, s.renew(call) },
+			Reap: func() {},
+			Failed: func(err error) {
+				s.o.Logger.WarnContext(ctx, "the running jobs were not renewed", "error", err)
+			},
+		})
+		if !stop() {
+			<-lost
 		}
 	}
 }
-
-// old returns the time since t, by the monotonic or the wall clock. The monotonic clock stops while a machine sleeps.
-func old(now, t time.Time) time.Duration { return max(now.Sub(t), now.Round(0).Sub(t.Round(0))) }
 
 // renew runs one statement, which costs one transaction: River's own rescuer of jobs depends on the leader and on a time limit of each job.
 func (s *Scheduler) renew(ctx context.Context) error {

@@ -8,6 +8,11 @@ import (
 // Compression in the manner of LZ4, with a dictionary: rows of one table repeat the names of their attributes and many of their values, so
 // that a usual row takes a sixth of its length. Decompressing it takes less time than the cgo calls of a query.
 //
+// Package s2 of github.com/klauspost/compress has dictionaries, too. With 4,000 users as rows and the same dictionary, it was compared by
+// processor time: 98 bytes per row instead of 102, 79 ns to decompress one instead of 119 ns, 594 ns to compress one instead of 455 ns. But
+// its encoder has a table of 64 KiB on the stack: each goroutine that has stored a row keeps a stack of 128 KiB instead of 4 KiB, and every
+// connection of a client has such a goroutine. A thousand connections would use 128 MB, eight times as much as the cache.
+//
 // A sequence is a token, literals, and a match. The upper half of the token is the number of literals, the lower half the length of the
 // match minus minMatch; the value 15 means that bytes follow to be added, of which only the last one is less than 255. The match is a
 // distance of two bytes, counted back from the current end of the dictionary and the row. The last sequence has no match.

@@ -7,7 +7,8 @@
 // A commit of the process itself does not invalidate all rows: the writer passes the keys of the rows that it changes, before the commit is
 // visible, and states afterwards that no other process has committed meanwhile. A commit of another process removes all rows.
 //
-// The rows are compressed (lz.go) and in segments of fixed size (arena.go), without pointers that a garbage collection would follow.
+// The rows are compressed (lz.go, which also has the comparison with a library) and in segments of fixed size (arena.go), without pointers
+// that a garbage collection would follow.
 package rowcache
 
 import (

@@ -118,8 +118,15 @@ func (d *documents) of(api *assembly.API) (description, error) {
 	if known, ok := d.all[table.String()]; ok {
 		return known, nil
 	}
-	document, err := api.Document()
+	text, err := api.OpenAPI()
 	if err != nil {
+		return description{}, err
+	}
+	document, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return description{}, err
+	}
+	if err := document.Validate(context.Background()); err != nil {
 		return description{}, err
 	}
 	router, err := gorillamux.NewRouter(document)

@@ -3,7 +3,6 @@ package assembly
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,8 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -253,22 +250,9 @@ func (a *API) Importing() *imports.Service { return a.imports }
 // Version is the version of the management API.
 const Version = "v1"
 
-// Document returns the OpenAPI 3.0 document of the API. It is valid and depends only on the table of operations.
-func (a *API) Document() (*openapi3.T, error) {
-	return a.handler.Document("scimwright management API", Version)
-}
-
-// OpenAPI returns Document as indented JSON. The bytes depend only on the table of operations.
+// OpenAPI returns the OpenAPI 3.0 document of the API as indented JSON. It is valid; its bytes depend only on the table of operations.
 func (a *API) OpenAPI() ([]byte, error) {
-	doc, err := a.Document()
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("mgmtapi: write the OpenAPI document: %w", err)
-	}
-	return append(data, '\n'), nil
+	return a.handler.Document("scimwright management API", Version)
 }
 
 // Setup configures the initial content of an organization.

@@ -124,7 +124,7 @@ func (c *explainCommand) Run(in *invocation) error {
 			}
 		}
 		if len(check.Requirements) == 0 {
-			fmt.Fprintln(in.stdout, "  none: clients require it")
+			fmt.Fprintln(in.stdout, "  none: no RFC requires it, but clients do")
 		}
 		if check.Requests == 0 { // a check without requests evaluates the exchanges of other checks
 			continue

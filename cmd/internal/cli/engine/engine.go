@@ -32,6 +32,7 @@ type Commands struct {
 	targetCommands
 	laneCommands
 	eventCommands
+	fleetCommands
 }
 
 // Invocation is the data that every command receives in addition to its flags.

@@ -163,7 +163,7 @@ var outsiderFilter = []Mutant{
 	{"filter.extension-bare-only", "an attribute of an extension is found by its bare name, and not by its qualified name",
 		unmatched(func(p scim.AttrPath) bool { return strings.EqualFold(p.URN, scim.EnterpriseUserSchema) })},
 	// RFC7644-3.4.2.1-05
-	{"root.urn-dropped", "the URN before a name is ignored in queries on the root, so that other types match",
+	{"root.urn-dropped", "the URN before a name is ignored in queries on the base URL, so that other types match",
 		filtering(queryRoot, func(f string) string {
 			return rebuilt(f, func(e expr) expr {
 				switch t := e.(type) {

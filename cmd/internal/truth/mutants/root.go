@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// queryRoot matches queries on the root: any path without a collection.
+	// queryRoot matches queries on the base URL: any path without a collection.
 	queryRoot match = func(r *http.Request) bool {
 		_, c, _ := place(r)
 		return c == "" && r.Method == http.MethodGet && r.URL.Query().Has("filter")
@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// atRoot returns a wrapper that replaces the matches of a pattern in the filters of queries on the root.
+// atRoot returns a wrapper that replaces the matches of a pattern in the filters of queries on the base URL.
 func atRoot(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(queryRoot, func(f string) string { return re.ReplaceAllString(f, replacement) })
@@ -32,9 +32,9 @@ func isGroup(o *scim.Object) bool {
 }
 
 var root = []Mutant{
-	{"root.users-only", "a query on the root covers users only",
+	{"root.users-only", "a query on the base URL covers users only",
 		keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return !isGroup(o) })},
-	{"root.groups-only", "a query on the root covers groups only",
+	{"root.groups-only", "a query on the base URL covers groups only",
 		keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return isGroup(o) })},
 	{"root.type-ignored", "conditions on meta.resourceType are always true", atRoot(`meta\.resourceType eq "\w+"`, `id pr`)},
 	{"root.type-none", "conditions on meta.resourceType are never true", atRoot(`meta\.resourceType eq "\w+"`, `id eq "nobody"`)},
@@ -54,29 +54,30 @@ var root = []Mutant{
 			return serve(next, r)
 		})},
 	{"root.unknown-dropped", "a condition on an unknown attribute is dropped", atRoot(` and scimconfNoSuchAttribute.*`, ``)},
-	{"root.filter-ignored", "filters on the root are ignored", filtering(queryRoot, func(string) string { return "id pr" })},
-	{"root.untyped", "all items of a query on the root have the User schema",
+	{"root.filter-ignored", "filters on the base URL are ignored", filtering(queryRoot, func(string) string { return "id pr" })},
+	{"root.untyped", "all items of a query on the base URL have the User schema",
 		afterEach(queryRoot, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"root.type-wrong", "meta.resourceType of all items is \"Resource\"", afterEach(queryRoot, func(o *scim.Object) {
 		if meta := o.Complex("meta"); meta != nil {
 			meta.Set("resourceType", "Resource")
 		}
 	})},
-	{"root.total-of-page", "totalResults on the root is the size of the page",
+	{"root.total-of-page", "totalResults on the base URL is the size of the page",
 		afterBody(queryRoot, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-	{"root.count-ignored", "the count parameter is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("count") })},
-	{"root.start-ignored", "startIndex is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("startIndex") })},
-	{"root.attributes-ignored", "the attributes parameter is ignored on the root",
+	{"root.count-ignored", "the count parameter is ignored on the base URL", query(queryRoot, func(q url.Values) { q.Del("count") })},
+	{"root.start-ignored", "startIndex is ignored on the base URL", query(queryRoot, func(q url.Values) { q.Del("startIndex") })},
+	{"root.attributes-ignored", "the attributes parameter is ignored on the base URL",
 		query(queryRoot, func(q url.Values) { q.Del("attributes") })},
-	{"root.broken-filter-taken", "an invalid filter on the root returns an empty list", after(queryRoot, func(_ *http.Request, rep *reply) {
-		if rep.status == 400 {
-			*rep = *emptyList()
-		}
-	})},
-	{"root.sort-ignored", "sortBy is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("sortBy") })},
-	{"root.search-unfiltered", "a search on the root ignores its filter", before(searchRoot, func(o *scim.Object) { o.Delete("filter") })},
-	{"root.search-users", "a search on the root covers users only", instead(searchRoot, func(next http.Handler, r *http.Request) *reply {
+	{"root.broken-filter-taken", "an invalid filter on the base URL returns an empty list",
+		after(queryRoot, func(_ *http.Request, rep *reply) {
+			if rep.status == 400 {
+				*rep = *emptyList()
+			}
+		})},
+	{"root.sort-ignored", "sortBy is ignored on the base URL", query(queryRoot, func(q url.Values) { q.Del("sortBy") })},
+	{"root.search-unfiltered", "a search on the base URL ignores its filter", before(searchRoot, func(o *scim.Object) { o.Delete("filter") })},
+	{"root.search-users", "a search on the base URL covers users only", instead(searchRoot, func(next http.Handler, r *http.Request) *reply {
 		return serve(next, derivedRequest(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, ".search")+"Users/.search", "", readBody(r)))
 	})},
-	{"root.search-count-ignored", "a search on the root ignores count", before(searchRoot, func(o *scim.Object) { o.Delete("count") })},
+	{"root.search-count-ignored", "a search on the base URL ignores count", before(searchRoot, func(o *scim.Object) { o.Delete("count") })},
 }

@@ -32,9 +32,9 @@ const (
 	WhyTargets    Why = "the resource is not among the targets of the assignment"
 	WhyPermission Why = "the role has none of the required permissions"
 	WhySet        Why = "the resource is not in the resource set"
-	WhyEscalates  Why = "the membership would let the caller change users that it cannot change now"
+	WhyEscalates  Why = "the membership would let the caller change users that the caller cannot change now"
 	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of " +
-		"this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
+		"this API; an ORG_ADMIN may also change users whose roles permit no more than its own role"
 )
 
 // limited reports whether the grant depends on the resource.
@@ -160,8 +160,9 @@ func (a *Access) meetsAny(n *Need) bool {
 	return a.super || a.consented && a.Meets(n, &Resource{})
 }
 
-// escalates reports whether a change of membership would let the caller change the user in a way that it cannot now. Without this check,
-// the holder of a role limited to a group could extend the role to any user by adding the user to the group.
+// escalates reports whether a change of membership would let the caller change the user in a way that the grants of the caller do not
+// permit before the change. Without this check, the holder of a role limited to a group could extend the role to any user by adding the
+// user to the group.
 func (a *Access) escalates(r *Resource) bool {
 	now, then := *r, *r
 	if r.Into != "" {

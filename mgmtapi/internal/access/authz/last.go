@@ -11,7 +11,7 @@ import (
 // ActiveSuperAdmin reports whether any ACTIVE user is a SUPER_ADMIN, directly or through a group. It ignores the user with the id `except`,
 // unless `except` is empty.
 func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, except string) (bool, error) {
-	there := errors.New("active SUPER_ADMIN found") // stops the iterations
+	there := errors.New("an active SUPER_ADMIN was found") // stops the iterations
 	active := func(id string) error {
 		user, err := model.Optional(ctx, q, d.Users, id)
 		if err == nil && user != nil && id != except && user.Value.Status == model.UserActive {

@@ -171,8 +171,10 @@ func (l *Limiter) bucket(method, path string) (_ Bucket, ok bool) {
 	return Bucket{}, false
 }
 
-// current reports whether a window contains the time now. A window that ends too late is over: the clock was set back.
-func (w *window) current(now time.Time) bool { return now.Before(w.end) && w.end.Sub(now) <= Window }
+// current reports whether a window contains the time now. A window that ends clearly too late is over: the clock was set back.
+func (w *window) current(now time.Time) bool {
+	return now.Before(w.end) && w.end.Sub(now) <= Window+docstore.ClockDifference(Window)
+}
 
 func (l *Limiter) take(b Bucket) rest.Quota {
 	now := l.now()

@@ -18,7 +18,7 @@ type Explanation struct {
 	Scopes    []string `json:"scopes" readOnly:"true" doc:"Scopes that an access token needs."`
 	Reason    string   `json:"reason" readOnly:"true" doc:"The decision in one sentence."`
 	// Checks holds the results of the needs, up to the first unmet need.
-	Checks []ExplainedCheck `json:"checks" readOnly:"true" doc:"Needs of the operation, up to the first unmet one."`
+	Checks []ExplainedCheck `json:"checks" readOnly:"true" doc:"Results of the access checks of the operation, up to the first failed one."`
 }
 
 // ExplainedCheck is the result for one need of an operation.

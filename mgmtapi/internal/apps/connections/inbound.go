@@ -40,7 +40,7 @@ func (ImportUserName) MoreTags() map[string]reflect.StructTag {
 type ImportSchedule struct {
 	Status      string       `json:"status" empty:"absent"`
 	Full        *ImportTimes `json:"fullImport,omitempty" doc:"When all accounts are read."`
-	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"More times for all accounts: SCIM has no list of changes."`
+	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"More times at which all accounts are read: SCIM has no list of changes."`
 }
 
 // MoreTags implements rest.Described.

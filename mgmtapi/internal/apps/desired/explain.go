@@ -163,7 +163,8 @@ func valuesOf(app *model.App, u *model.AppUser, schema *model.AppSchema, rules m
 	return values
 }
 
-// ExplainGroup returns the reasons why a group is, or is not, pushed to the target of an application.
+// ExplainGroup returns the reasons why a group is, or is not, pushed to the target of an application, and the origins of the attribute
+// values of the group on the target.
 func (s *State) ExplainGroup(ctx context.Context, app, group string) (reasons []string, values []Value, err error) {
 	q := s.Store.Reader()
 	mapping, err := s.mapping(ctx, q, app, group)

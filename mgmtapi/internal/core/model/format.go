@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // embeds the time zone database, so that the accepted names do not depend on the machine
 
@@ -68,11 +69,12 @@ func checkDateTime(text string) string {
 	return ""
 }
 
-// languagesPattern is Accept-Language of RFC 7231 section 5.3.5, with the language ranges of RFC 4647 section 2.1.
-var languagesPattern = func() *regexp.Regexp {
+// languagesPattern is Accept-Language of RFC 7231 section 5.3.5, with the language ranges of RFC 4647 section 2.1. It is large, and hardly
+// ever used.
+var languagesPattern = sync.OnceValue(func() *regexp.Regexp {
 	const element = `(?:[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)(?:[ \t]*;[ \t]*[qQ]=(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?`
 	return regexp.MustCompile(`^` + element + `(?:[ \t]*,[ \t]*` + element + `)*$`)
-}()
+})
 
 var (
 	countryPattern = regexp.MustCompile(`^[A-Z]{2}$`)
@@ -92,7 +94,7 @@ func isCountry(text string) bool {
 }
 
 func checkLanguages(text string) string {
-	if tags, _, err := language.ParseAcceptLanguage(text); err != nil || len(tags) == 0 || !languagesPattern.MatchString(text) {
+	if tags, _, err := language.ParseAcceptLanguage(text); err != nil || len(tags) == 0 || !languagesPattern().MatchString(text) {
 		return "The value must be a list of languages as in the header Accept-Language"
 	}
 	return ""

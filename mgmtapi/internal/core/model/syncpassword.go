@@ -60,7 +60,7 @@ func (e PasswordKnown) Key() string { return e.User }
 // String omits the password, so that it does not appear in printed events.
 func (e PasswordKnown) String() string { return EventPasswordKnown + " " + e.User }
 
-// GoString is String, for %#v.
+// GoString returns the same as String, for %#v.
 func (e PasswordKnown) GoString() string { return e.String() }
 
 // PasswordVersion returns a string that identifies the password of the user without revealing it. It changes with the password. It is empty

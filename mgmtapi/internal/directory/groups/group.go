@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/scimwright/scimwright/internal/openapi"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -56,11 +56,12 @@ type Stats struct {
 type Profile map[string]any
 
 // OpenAPISchema describes the base attributes. The schema of groups defines custom ones.
-func (Profile) OpenAPISchema() *openapi3.Schema {
-	schema := openapi3.NewObjectSchema()
+func (Profile) OpenAPISchema() *openapi.Schema {
+	schema := openapi.Object(map[string]*openapi.Schema{})
+	schema.AdditionalProperties = openapi.Any()
 	base := model.GroupSchema{}
 	for name, p := range base.All() {
-		described := openapi3.NewStringSchema()
+		described := openapi.String()
 		described.MaxLength = new(uint64(*p.MaxLength))
 		if p.IsRequired() {
 			described.MinLength = 1
@@ -68,9 +69,8 @@ func (Profile) OpenAPISchema() *openapi3.Schema {
 		} else {
 			described.Nullable = true
 		}
-		schema.WithProperty(name, described)
+		schema.Properties[name] = described
 	}
-	schema.AdditionalProperties.Schema = openapi3.NewSchema().WithNullable().NewRef()
 	return schema
 }
 

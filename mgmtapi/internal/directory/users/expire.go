@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/scimwright/scimwright/internal/openapi"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -39,12 +39,12 @@ func (p ExpiredPassword) MarshalJSON() ([]byte, error) {
 }
 
 // OpenAPISchema describes both forms, which have no member in common.
-func (ExpiredPassword) OpenAPISchema() *openapi3.Schema {
-	schema := openapi3.NewObjectSchema().WithProperty("tempPassword", openapi3.NewStringSchema()).WithProperty("id",
-		openapi3.NewStringSchema()).
-		WithProperty("status", openapi3.NewStringSchema())
+func (ExpiredPassword) OpenAPISchema() *openapi.Schema {
+	schema := openapi.Object(map[string]*openapi.Schema{
+		"tempPassword": openapi.String(), "id": openapi.String(), "status": openapi.String(),
+	})
 	schema.Description = "The user, or only the temporary password."
-	schema.AdditionalProperties = openapi3.AdditionalProperties{Has: new(true)}
+	schema.AdditionalProperties = true
 	return schema
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/scimwright/scimwright/internal/openapi"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -32,12 +32,12 @@ func checkNulls(sent map[string]any, causes *rest.Causes) {
 }
 
 // OpenAPISchema describes the base attributes. The schema of the user type defines custom ones.
-func (Profile) OpenAPISchema() *openapi3.Schema {
-	schema := openapi3.NewObjectSchema()
-	schema.Properties = openapi3.Schemas{}
+func (Profile) OpenAPISchema() *openapi.Schema {
+	schema := openapi.Object(map[string]*openapi.Schema{})
+	schema.AdditionalProperties = openapi.Any()
 	base := model.UserSchema{}
 	for name, p := range base.All() {
-		s := openapi3.NewStringSchema()
+		s := openapi.String()
 		s.Title, s.Nullable = p.Title, !slices.Contains(mandatory, name)
 		if p.Format == model.FormatEmail || p.Format == model.FormatURI {
 			s.Format = string(p.Format)
@@ -45,9 +45,8 @@ func (Profile) OpenAPISchema() *openapi3.Schema {
 		if p.MaxLength != nil {
 			s.MinLength, s.MaxLength = uint64(*p.MinLength), new(uint64(*p.MaxLength))
 		}
-		schema.Properties[name] = s.NewRef()
+		schema.Properties[name] = s
 	}
-	schema.AdditionalProperties.Schema = openapi3.NewSchema().WithNullable().NewRef()
 	return schema
 }
 

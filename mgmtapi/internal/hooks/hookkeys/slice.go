@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/scimwright/scimwright/internal/openapi"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -99,12 +99,8 @@ type HookKeyOrPublic struct{ shown any }
 func (k HookKeyOrPublic) MarshalJSON() ([]byte, error) { return json.Marshal(k.shown) }
 
 // OpenAPISchema describes both forms.
-func (HookKeyOrPublic) OpenAPISchema() *openapi3.Schema {
-	schema := openapi3.NewSchema()
-	for _, name := range []string{"HookKey", "HookPublicKey"} {
-		schema.OneOf = append(schema.OneOf, &openapi3.SchemaRef{Ref: "#/components/schemas/" + name})
-	}
-	return schema
+func (HookKeyOrPublic) OpenAPISchema() *openapi.Schema {
+	return &openapi.Schema{OneOf: []*openapi.Schema{openapi.Component("HookKey"), openapi.Component("HookPublicKey")}}
 }
 
 // algorithm is the alg member of public keys: only the family, RSA.

@@ -194,7 +194,7 @@ func severity(e model.LogEvent) string {
 	}
 }
 
-// The substrings of User-Agent headers that identify programs. The first match wins.
+// The substrings of User-Agent headers that identify operating systems, browsers and kinds of device. The first match wins.
 var (
 	systems = [][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Mac OS X", "Mac OS X"},
 		{"Linux", "Linux"}}

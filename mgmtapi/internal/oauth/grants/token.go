@@ -27,7 +27,7 @@ type RefreshToken struct {
 
 // EmbeddedScopes are the scopes of a token or of a consent.
 type EmbeddedScopes struct {
-	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes that the server still has."`
+	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes that the authorization server still has."`
 }
 
 // EmbeddedScope describes a scope.

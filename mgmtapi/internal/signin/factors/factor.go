@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/scimwright/scimwright/internal/openapi"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -44,17 +44,16 @@ type FactorOrActivation struct{ shown any }
 func (f FactorOrActivation) MarshalJSON() ([]byte, error) { return json.Marshal(f.shown) }
 
 // OpenAPISchema returns a schema of both alternatives.
-func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
-	activation := openapi3.NewObjectSchema().
-		WithProperty("expiresAt", openapi3.NewDateTimeSchema()).
-		WithProperty("factorResult", openapi3.NewStringSchema()).
-		WithProperty("host", openapi3.NewStringSchema()).
-		WithProperty("signature", openapi3.NewStringSchema()).
-		WithProperty("_links", openapi3.NewObjectSchema().WithAnyAdditionalProperties())
+func (FactorOrActivation) OpenAPISchema() *openapi.Schema {
+	activation := openapi.Object(map[string]*openapi.Schema{
+		"expiresAt":    openapi.DateTime(),
+		"factorResult": openapi.String(),
+		"host":         openapi.String(),
+		"signature":    openapi.String(),
+		"_links":       {Type: openapi.TypeObject, AdditionalProperties: true},
+	})
 	activation.Required = []string{"factorResult", "_links"}
-	schema := openapi3.NewSchema()
-	schema.OneOf = openapi3.SchemaRefs{{Ref: "#/components/schemas/Factor"}, activation.NewRef()}
-	return schema
+	return &openapi.Schema{OneOf: []*openapi.Schema{openapi.Component("Factor"), activation}}
 }
 
 // Activation is the state of an enrollment that another device completes.

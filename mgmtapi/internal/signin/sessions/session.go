@@ -24,7 +24,7 @@ type Session struct {
 
 	AMR       []string   `json:"amr" readOnly:"true" doc:"Authentication methods of the sign-in (RFC 8176)."`
 	IdP       IdP        `json:"idp" readOnly:"true" doc:"Identity provider that authenticated the user."`
-	MFAActive bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has a further factor."`
+	MFAActive bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has an active factor that the organization allows."`
 	Links     rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
@@ -43,7 +43,7 @@ type sessionView struct {
 	doc  docstore.Doc[model.Session]
 	user docstore.Doc[model.User]
 	org  model.Org
-	// further reports whether the user has a further factor.
+	// further reports whether the user has a complete factor that the organization allows; see hasFactor.
 	further bool
 }
 
