@@ -85,7 +85,7 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 		again = time.Time{}
 		var kicks, marks int64
 		err := tx.ExecReturning(ctx, []any{&kicks, &marks}, release(tx.Dialect()), l.App, l.Epoch,
-			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.Epoch)
+			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
 			return engine.ErrLeaseLost
 		}
@@ -131,7 +131,7 @@ func release(d sqldb.Dialect) string {
 	}
 	return `WITH own AS MATERIALIZED (SELECT app_id FROM {app_lane} WHERE app_id = ? AND epoch = ?` + lock + `)
 		UPDATE {app_lane} SET process = '', epoch = epoch + 1, hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ?
-		WHERE app_id IN (SELECT app_id FROM own) AND epoch = ? RETURNING kicks, marks`
+		WHERE app_id IN (SELECT app_id FROM own) AND app_id = ? AND epoch = ? RETURNING kicks, marks`
 }
 
 // firstDue returns the time at which an app has work: a principal or a recheck. It is NULL if there is none.

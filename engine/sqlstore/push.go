@@ -73,7 +73,7 @@ func dropEach(ctx context.Context, tx *sqldb.Tx, app, group string, members []en
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM {member_state} AS m USING `+keys+` AND m.want = 0 AND m.pushed = 0 AND m.asked = 0`, rows)
+		_, err = tx.Exec(ctx, `DELETE FROM {member_state} AS m USING `+keys+` AND m.want = 0 AND m.pushed = 0 AND m.asked = 0`, rows, app)
 		return err
 	}
 	for _, m := range members {
@@ -101,7 +101,7 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group st
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, `UPDATE {member_state} AS m SET `+set+` FROM `+keys+condition, rows); err != nil {
+			if _, err := tx.Exec(ctx, `UPDATE {member_state} AS m SET `+set+` FROM `+keys+condition, rows, app); err != nil {
 				return err
 			}
 			continue
@@ -121,10 +121,11 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group st
 	return nil
 }
 
-// keys is a table v of members and the condition that joins it with their rows m, for PostgreSQL. Its parameter is the result of keyRows.
+// keys is a table v of members and the condition that joins it with their rows m, for PostgreSQL. Its parameters are the result of keyRows
+// and the app, by which PostgreSQL selects the partition.
 // Each row contains the complete key. With constants instead, PostgreSQL without statistics would read all members of the group.
 const keys = `json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, grp TEXT, principal TEXT, id TEXT)
-	WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`
+	WHERE m.app_id = v.app AND m.app_id = ? AND m.group_id = v.grp AND m.principal_id = v.principal`
 
 func keyRows(app, group string, members []engine.RemoteMember) (string, error) {
 	type row struct {

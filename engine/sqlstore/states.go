@@ -206,7 +206,8 @@ func beginAtOnce(ctx context.Context, tx *sqldb.Tx, app string, intents []store.
 			return err
 		}
 	}
-	// Each row contains the complete key, so that PostgreSQL without statistics does not read all principals of the app.
+	// Each row contains the complete key, so that PostgreSQL without statistics does not read all principals of the app. By the parameter,
+	// PostgreSQL selects the partition.
 	_, err = tx.Exec(ctx, `UPDATE {sync_state} AS s SET
 		full_gen = CASE WHEN v.want = 'active' AND s.kind = 'group' AND s.want IN ('inactive', 'absent') THEN s.desired_gen ELSE s.full_gen END,
 		anew = CASE WHEN v.want = 'active' AND s.tried = 0 THEN 1 ELSE s.anew END,
@@ -218,7 +219,7 @@ func beginAtOnce(ctx context.Context, tx *sqldb.Tx, app string, intents []store.
 		manager_id = CASE WHEN v.manager <> '' THEN v.manager ELSE s.manager_id END,
 		want = v.want
 		FROM json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, kind TEXT, id TEXT, want TEXT, name TEXT, manager TEXT, creating BOOLEAN)
-		WHERE s.app_id = v.app AND s.kind = v.kind AND s.principal_id = v.id`, wanted)
+		WHERE s.app_id = v.app AND s.app_id = ? AND s.kind = v.kind AND s.principal_id = v.id`, wanted, app)
 	return err
 }
 

@@ -283,8 +283,15 @@ func TestReplicas_CursorsContinue(t *testing.T) {
 
 func TestReplicas_ServeSCIM(t *testing.T) {
 	t.Parallel()
+	t.Run("direct", func(t *testing.T) { testServedReplicas(t, sqldbtest.PostgresURL(t)) })
+	t.Run("pooled", func(t *testing.T) { testServedReplicas(t, sqldbtest.PooledURL(t)) })
+}
+
+// testServedReplicas compares the responses of two servers on one database.
+func testServedReplicas(t *testing.T, databaseURL string) {
+	t.Helper()
 	o := sandbox.SCIMOptions{
-		Listen: "127.0.0.1:0", DB: sqldbtest.PostgresURL(t), Tokens: []string{"token-default"},
+		Listen: "127.0.0.1:0", DB: databaseURL, Tokens: []string{"token-default"},
 		Tenants: []tenants.Config{{Name: "globex", Tokens: []tenants.Token{tenants.NewToken("token-globex")}}},
 	}
 	start := func() *sandbox.SCIMServer {
