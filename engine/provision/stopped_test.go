@@ -11,11 +11,11 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// TestFleet_StoppedForAMinute stops a process with default options for a minute. The others take over its lanes. Afterwards the process
+// TestFleet_ResumesAfterMinute stops a process with default options for a minute. The others take over its lanes. Afterwards the process
 // works as a new incarnation.
 //
 // Invariant 17
-func TestFleet_StoppedForAMinute(t *testing.T) {
+func TestFleet_ResumesAfterMinute(t *testing.T) {
 	alltest.Only(t, "stops a process for 60 s")
 	f := newBusyFleet(t)
 	incarnation := func() engine.Process {

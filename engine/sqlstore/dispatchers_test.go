@@ -36,11 +36,11 @@ const (
 	simulatedLease = 10 * time.Second
 )
 
-// BenchmarkDispatchers simulates the dispatchers of 10, 100 and 1,000 processes with the statements of the store, on PostgreSQL with 100,000
-// apps of which 100 per second become due. Each dispatcher claims lanes twice a second and releases them at once, and every 2.5 s sends a
-// heartbeat and takes over the lanes of dead processes. All dispatchers share 32 connections. tx/s and %-cpu (100 % is one processor) are
-// those of the server, claim-p99-ms and beat-p99-ms include the wait for a connection, and wait-p99-ms is the time until a due lane is
-// claimed. ended is the number of processes whose heartbeat was too late.
+// BenchmarkDispatchers simulates the dispatchers of 10, 100 and 1,000 processes with the statements of the store, on PostgreSQL with
+// 100,000 apps of which 100 per second become due. Each dispatcher claims lanes twice a second and releases them at once, and every 2.5 s
+// sends a heartbeat and takes over the lanes of dead processes. All dispatchers share 32 connections. tx/s and %-cpu (100 % is one
+// processor) are those of the server, claim-p99-ms and beat-p99-ms include the wait for a connection, and wait-p99-ms is the time until a
+// due lane is claimed. ended is the number of processes whose heartbeat was too late.
 func BenchmarkDispatchers(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -206,7 +206,8 @@ func percentile(all []time.Duration, n int) float64 {
 
 func transactions(b *testing.B, db *sql.DB) (n int64) {
 	b.Helper()
-	require.NoError(b, db.QueryRow(`SELECT SUM(xact_commit + xact_rollback) FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
+	err := db.QueryRow(`SELECT SUM(xact_commit + xact_rollback) FROM pg_stat_database WHERE datname = current_database()`).Scan(&n)
+	require.NoError(b, err)
 	return n
 }
 

@@ -81,7 +81,7 @@ func TestFence_HoldsEpoch(t *testing.T) {
 	}
 	tx, err := pool.Begin() // without the idle limit of the store
 	require.NoError(t, err)
-	defer tx.Rollback() //nolint:errcheck // does nothing after the commit
+	defer tx.Rollback()
 	require.NoError(t, fence(t.Context(), s.db.Wrap(tx), l))
 	require.NoError(t, soon(func(ctx context.Context) error { return mark(ctx, "v") }))
 	require.NoError(t, soon(finish))

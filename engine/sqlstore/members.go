@@ -44,9 +44,9 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 // shareAtMost is the number of users whose rows shareUsers locks. More of them cost more than the wait of other transactions.
 const shareAtMost = 100
 
-// shareUsers makes PostgreSQL wait for transactions that change the accounts of the users. Without the wait, such a transaction would search
-// for groups that wait for its user and not find the uncommitted member row. The transaction that stores the members would not find the new
-// id of the user either.
+// shareUsers makes PostgreSQL wait for transactions that change the accounts of the users. Without the wait, such a transaction would
+// search for groups that wait for its user and not find the uncommitted member row. The transaction that stores the members would not find
+// the new id of the user either.
 func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer

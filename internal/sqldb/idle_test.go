@@ -31,7 +31,7 @@ func TestLimitIdle_RollsBackOnFailure(t *testing.T) {
 		func(*sqldb.Tx) error { return broken },
 		func(*sqldb.Tx) error { panic("broken") },
 		func(tx *sqldb.Tx) error {
-			_, _ = tx.Exec(t.Context(), `SELECT broken`) //nolint:errcheck // the transaction fails nevertheless
+			_, _ = tx.Exec(t.Context(), `SELECT broken`) // the transaction fails nevertheless
 			return nil
 		},
 		func(tx *sqldb.Tx) error { // the statement fails while its rows are read
