@@ -35,7 +35,8 @@ var Rules = []Rule{
 	{Package: "internal/rawjson", StdlibOnly: true, Why: "stored JSON text is scanned without decoding it, by stores and by servers"},
 	{Package: "internal/errtext", Why: "the formatting of errors does not depend on the package that returns them"},
 	{Package: "internal/counted", StdlibOnly: true, Why: "texts with numbers do not depend on what is counted"},
-	{Package: "internal/rest", May: []string{"scim"}, Tests: []string{"internal/docstore"},
+	{Package: "internal/openapi", StdlibOnly: true, Why: "the parts of an OpenAPI document do not depend on the API that one describes"},
+	{Package: "internal/rest", May: []string{"internal/openapi", "scim"}, Tests: []string{"internal/docstore"},
 		Why: "the operation table serves the management API and the engine's control API; it depends on neither of them, and on no store"},
 	{Package: "internal/sandboxport", May: []string{"internal/docstore", "internal/rest"},
 		Why: "the sandbox implements the interfaces that the management API calls; neither imports the packages of the other"},
@@ -170,7 +171,7 @@ var Rules = []Rule{
 			"packages below"},
 	{Package: "mgmtapi/...",
 		May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress",
-			"internal/rest", "internal/sandboxport", "internal/seal", "scim/wirelog"},
+			"internal/openapi", "internal/rest", "internal/sandboxport", "internal/seal", "scim/wirelog"},
 		Tests: append([]string{"internal/hookstest", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the management API stores the desired state; it neither provisions nor serves SCIM"},
 

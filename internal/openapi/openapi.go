@@ -1,8 +1,8 @@
 // Package openapi has the parts of an OpenAPI 3.0 document that the documents of this module use. The members of each object are in
 // alphabetical order.
 //
-// A library for OpenAPI also reads and validates documents. Tests do that with one; in a program, it would take 2 MB of the program file and
-// 3 MB of memory, in each process that writes a document once or never.
+// A library for OpenAPI also reads and validates documents. Tests do that with one; in a program, it would take 2 MB of the program file
+// and 3 MB of memory, in each process that writes a document once or never.
 package openapi
 
 // Document is a document.
