@@ -81,7 +81,7 @@ func TestSecrets_EncryptedAtRest(t *testing.T) {
 		u.Password = "other"
 		require.Error(t, w.reject(u))
 		for _, query := range []string{
-			`SELECT doc || secrets FROM {desired_app}`, `SELECT doc || password FROM {desired_principal}`,
+			`SELECT doc || secrets FROM scimwright_desired_app`, `SELECT doc || password FROM scimwright_desired_principal`,
 		} {
 			rows, err := db.Reader().Query(t.Context(), query)
 			require.NoError(t, err)

@@ -3,7 +3,6 @@ package desired_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // discard is a desired.Engine without effect.
@@ -128,8 +128,9 @@ func (x *target) names() (users []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	for _, g := range x.Groups() {
 		members := []string{}
-		for _, m := range enginetest.MembersOf(g) {
-			members = append(members, byID[m])
+		for _, m := range g.Array("members") {
+			member, _ := m.(*scim.Object)
+			members = append(members, byID[member.Text("value")])
 		}
 		slices.Sort(members)
 		groups[g.Text("displayName")] = members
@@ -137,5 +138,3 @@ func (x *target) names() (users []string, groups map[string][]string) {
 	slices.Sort(users)
 	return users, groups
 }
-
-func keysOfMap[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -44,10 +44,8 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 		case Group:
 			wanted[i], err = c.stored()
 		case Present:
-			err = w.checkPresent(c)
-			if err == nil {
-				seen = append(seen, key{c.Kind, c.ID})
-				outcomes[i].Result = Unchanged
+			if err = w.checkPresent(c); err == nil && states[key{c.Kind, c.ID}] == nil {
+				states[key{c.Kind, c.ID}] = &present{}
 			}
 		}
 		outcomes[i].Err = err
@@ -59,6 +57,17 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 		return err
 	}
 	for i, p := range wanted {
+		if c, ok := changes[i].(Present); ok && outcomes[i].Err == nil {
+			at := key{c.Kind, c.ID}
+			if !states[at].known {
+				outcomes[i].Err = &InputError{"id", "no object with this id is stored: write it"}
+				continue
+			}
+			outcomes[i].Result = Unchanged
+			if !states[at].written {
+				seen = append(seen, at)
+			}
+		}
 		if p == nil {
 			continue
 		}
