@@ -189,7 +189,7 @@ func TestBatch_Invalid(t *testing.T) {
 		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"id":"x"}}`:                                "resource.id: the engine sets",
 		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"Password":"x"}}`:                          "resource.password: the engine sets",
 		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"\u0000"}}`:                            "resource.a: the value must not contain U+0000",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"` + long + `"}}`:                      "resource: the value must have at most",
+		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"` + long + `"}}`:                      "resource: the user must have at most",
 		`{"op":"putUser","id":"u","version":1,"want":"active","profile":{"a":1}}`:                                    "profile: the app has no mapping rules",
 		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{},"profile":{}}`:                           "profile: a user has either",
 		`{"op":"putUser","id":"u","version":1,"want":"keep","manager":"a\u0007"}`:                                    "manager: the id must not contain",

@@ -178,7 +178,7 @@ func (s *Store) IsMember(ctx context.Context, app, group string, users []string)
 	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
 		return nil, err
 	}
-	in, err := membersAmong(ctx, s.db.Reader(), app, group, users)
+	in, err := membersAmong(ctx, s.db.Dialect(), s.db.Reader(), app, group, users)
 	if err != nil {
 		return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
 	}

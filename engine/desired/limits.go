@@ -18,7 +18,7 @@ const (
 	MaxID    = 256
 	// MaxText is the maximum number of characters in other texts, such as displayName and remoteId.
 	MaxText = 1024
-	// MaxResource is the maximum size of a resource, a profile or onCreate as JSON, in bytes.
+	// MaxResource is the maximum size of a user as JSON, with its resource or profile, in bytes.
 	MaxResource = 128 << 10
 	// MaxMembers is the maximum number of users in one Members, and in one MemberDelta. Larger groups are written by several deltas.
 	MaxMembers = 10_000

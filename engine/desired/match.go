@@ -24,7 +24,9 @@ const maxKey = 512
 // maxAliases is the maximum number of further addresses.
 const maxAliases = 10
 
-func keysOf(o drift.Object) matchKeys {
+// keysOf returns the keys of a principal. A value that equals its id or its name is omitted, because Match compares these, too: most
+// identity providers use the id as externalId and an address as userName, and each key is an index entry.
+func keysOf(id string, o drift.Object) matchKeys {
 	short := func(text string) string {
 		if len(text) > maxKey {
 			return ""
@@ -32,9 +34,12 @@ func keysOf(o drift.Object) matchKeys {
 		return text
 	}
 	k := matchKeys{name: short(strings.ToLower(o.UserName)), externalID: short(o.ExternalID)}
+	if k.externalID == id {
+		k.externalID = ""
+	}
 	var all []string
 	for _, e := range o.Emails {
-		if e = short(strings.ToLower(e)); e != "" && !slices.Contains(all, e) && len(all) <= maxAliases {
+		if e = short(strings.ToLower(e)); e != "" && e != k.name && !slices.Contains(all, e) && len(all) <= maxAliases {
 			all = append(all, e)
 		}
 	}
@@ -44,7 +49,7 @@ func keysOf(o drift.Object) matchKeys {
 	return k
 }
 
-// storeAliases replaces the further addresses of written users.
+// storeAliases replaces the further addresses of written users, whose ids ascend.
 func storeAliases(ctx context.Context, tx *sqldb.Tx, app string, written []*present) error {
 	var known []string
 	var args []any
@@ -60,8 +65,8 @@ func storeAliases(ctx context.Context, tx *sqldb.Tx, app string, written []*pres
 		}
 	}
 	if len(known) > 0 {
-		_, err := tx.Exec(ctx, `DELETE FROM {desired_alias} WHERE app_id = ? AND principal_id IN `+list(len(known)), withIDs(known, app)...)
-		if err != nil {
+		where, args := amongIDs("principal_id", known, app)
+		if _, err := tx.Exec(ctx, `DELETE FROM {desired_alias} WHERE app_id = ? AND `+where, args...); err != nil {
 			return err
 		}
 	}
@@ -147,8 +152,10 @@ func (f *finder) find(ctx context.Context, o *engine.RemoteObject) ([]engine.Can
 		return err
 	}
 	if k.externalID != "" {
-		if err := collect(`external_id = ? AND external_id <> ''`, k.externalID); err != nil {
-			return nil, err
+		for _, where := range []string{`external_id = ? AND external_id <> ''`, `principal_id = ?`} {
+			if err := collect(where, k.externalID); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, value := range slices.Compact(slices.Sorted(slices.Values(values))) {
@@ -301,7 +308,7 @@ func rematchUsers(ctx context.Context, tx *sqldb.Tx, app string, c *compiled, af
 		}
 		var k matchKeys
 		if made, err := c.resources(&u.doc); err == nil && made.Resource != nil {
-			k = keysOf(drift.ObjectOf(made.Resource))
+			k = keysOf(u.id, drift.ObjectOf(made.Resource))
 		}
 		_, err := tx.Exec(ctx, `UPDATE {desired_principal} SET name = ?, external_id = ?, email = ?
 			WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, k.name, k.externalID, k.email, app, u.id)

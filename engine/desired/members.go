@@ -183,7 +183,7 @@ func changeMembers(ctx context.Context, tx *sqldb.Tx, app string, d *MemberDelta
 	case stored < d.Version && stored != d.Base:
 		return nil, "", &GapError{Base: d.Base, Current: stored}
 	}
-	in, err := membersAmong(ctx, tx, app, d.Group, slices.Concat(add, remove))
+	in, err := membersAmong(ctx, tx.Dialect(), tx, app, d.Group, slices.Concat(add, remove))
 	if err != nil {
 		return nil, "", err
 	}
@@ -232,9 +232,6 @@ func memberPage(ctx context.Context, q sqldb.Queryer, app, group, after string, 
 		app, group, after, limit)
 }
 
-// rowsPerStatement is the number of rows that one statement writes or selects by id.
-const rowsPerStatement = 100
-
 func insertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, users []string) error {
 	for part := range slices.Chunk(users, rowsPerStatement) {
 		args := make([]any, 0, 3*len(part))
@@ -250,11 +247,11 @@ func insertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, users [
 	return nil
 }
 
+// deleteMembers deletes members, whose ids ascend.
 func deleteMembers(ctx context.Context, tx *sqldb.Tx, app, group string, users []string) error {
 	for part := range slices.Chunk(users, rowsPerStatement) {
-		_, err := tx.Exec(ctx, `DELETE FROM {desired_member} WHERE app_id = ? AND group_id = ? AND user_id IN `+list(len(part)),
-			withIDs(part, app, group)...)
-		if err != nil {
+		where, args := amongIDs("user_id", part, app, group)
+		if _, err := tx.Exec(ctx, `DELETE FROM {desired_member} WHERE app_id = ? AND group_id = ? AND `+where, args...); err != nil {
 			return err
 		}
 	}
@@ -262,11 +259,11 @@ func deleteMembers(ctx context.Context, tx *sqldb.Tx, app, group string, users [
 }
 
 // membersAmong returns which of the users are members.
-func membersAmong(ctx context.Context, q sqldb.Queryer, app, group string, users []string) (map[string]bool, error) {
+func membersAmong(ctx context.Context, d sqldb.Dialect, q sqldb.Queryer, app, group string, users []string) (map[string]bool, error) {
 	in := make(map[string]bool, len(users))
 	for part := range slices.Chunk(users, rowsPerStatement) {
-		found, err := texts(ctx, q, `SELECT user_id FROM {desired_member} WHERE app_id = ? AND group_id = ? AND user_id IN `+list(len(part)),
-			withIDs(part, app, group)...)
+		query, args := selectByID(d, "user_id", "{desired_member}", "user_id", "app_id = ? AND group_id = ?", []any{app, group}, part)
+		found, err := texts(ctx, q, query, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -275,17 +272,6 @@ func membersAmong(ctx context.Context, q sqldb.Queryer, app, group string, users
 		}
 	}
 	return in, nil
-}
-
-// list returns (?, ?, ...) for n values.
-func list(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }
-
-// withIDs returns the arguments followed by the ids.
-func withIDs(ids []string, args ...any) []any {
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return args
 }
 
 // texts returns the rows of a query with one column.

@@ -58,6 +58,7 @@ type principal struct {
 	want     engine.Want
 	doc      principalDoc
 	password string // not encrypted
+	text     []byte // doc as JSON
 
 	keys matchKeys // see match.go
 }
@@ -72,6 +73,43 @@ type principalDoc struct {
 	PasswordVersion string         `json:"passwordVersion,omitempty"`
 	DisplayName     string         `json:"displayName,omitempty"`
 	DeleteRemote    bool           `json:"deleteRemote,omitempty"`
+}
+
+// appendJSON appends what json.Marshal returns. It is several times faster, because json.Marshal parses the result of each MarshalJSON.
+func (d *principalDoc) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	name := func(name string) {
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = append(scim.AppendString(dst, name), ':')
+	}
+	for _, r := range []struct {
+		name  string
+		value *scim.Resource
+	}{{"resource", d.Resource}, {"onCreate", d.OnCreate}} {
+		if r.value != nil {
+			name(r.name)
+			dst = r.value.AppendJSON(dst)
+		}
+	}
+	if d.Profile != nil {
+		name("profile")
+		dst = d.Profile.AppendJSON(dst)
+	}
+	for _, t := range []struct{ name, value string }{
+		{"manager", d.Manager}, {"remoteId", d.RemoteID}, {"passwordVersion", d.PasswordVersion}, {"displayName", d.DisplayName},
+	} {
+		if t.value != "" {
+			name(t.name)
+			dst = scim.AppendString(dst, t.value)
+		}
+	}
+	if d.DeleteRemote {
+		name("deleteRemote")
+		dst = append(dst, "true"...)
+	}
+	return append(dst, '}')
 }
 
 // equal compares two forms by their values.
@@ -108,9 +146,6 @@ func checkResource(member string, r *scim.Resource) error {
 }
 
 func checkObject(member string, o *scim.Object) error {
-	if len(o.AppendJSON(nil)) > MaxResource {
-		return &InputError{member, fmt.Sprintf("the value must have at most %d bytes as JSON", MaxResource)}
-	}
 	if path := nulIn(o, member); path != "" {
 		return &InputError{path, "the value must not contain U+0000"}
 	}
@@ -183,9 +218,22 @@ func (u *User) stored(rules *mapping.Mapping) (*principal, error) {
 		return nil, err
 	}
 	if resource != nil {
-		p.keys = keysOf(drift.ObjectOf(resource))
+		p.keys = keysOf(u.ID, drift.ObjectOf(resource))
+	}
+	p.text = p.doc.appendJSON(nil)
+	if len(p.text) > MaxResource {
+		return nil, p.doc.tooLarge()
 	}
 	return p, nil
+}
+
+// tooLarge returns the error of a user whose stored form exceeds MaxResource.
+func (d *principalDoc) tooLarge() error {
+	member := "profile"
+	if d.Profile == nil {
+		member = "resource"
+	}
+	return &InputError{member, fmt.Sprintf("the user must have at most %d bytes as JSON", MaxResource)}
 }
 
 func (u *User) checkTexts() error {
@@ -232,10 +280,12 @@ func (g *Group) stored() (*principal, error) {
 	if g.Want == engine.Active && strings.TrimSpace(g.DisplayName) == "" {
 		return nil, &InputError{"displayName", "an active group needs a displayName"}
 	}
-	return &principal{
-		kind: engine.Group, id: g.ID, version: g.Version, want: g.Want, keys: matchKeys{name: strings.ToLower(g.DisplayName)},
+	p := &principal{
+		kind: engine.Group, id: g.ID, version: g.Version, want: g.Want, keys: keysOf(g.ID, drift.Object{UserName: g.DisplayName}),
 		doc: principalDoc{DisplayName: g.DisplayName, RemoteID: g.RemoteID, DeleteRemote: g.DeleteRemote},
-	}, nil
+	}
+	p.text = p.doc.appendJSON(nil)
+	return p, nil
 }
 
 // derive applies the rules of an app to a profile.

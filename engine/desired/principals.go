@@ -3,7 +3,6 @@ package desired
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -123,9 +122,6 @@ func (w *writing) password(at *present) (string, error) {
 	return w.s.reveal(at.hidden, passwordBinding(w.app, at.id))
 }
 
-const selectPrincipals = `SELECT principal_id, version, want, doc, password FROM {desired_principal}
-	WHERE app_id = ? AND kind = ? AND principal_id IN `
-
 // load reads the stored state of principals.
 func (w *writing) load(ctx context.Context, states map[key]*present) error {
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
@@ -146,7 +142,9 @@ func (w *writing) load(ctx context.Context, states map[key]*present) error {
 }
 
 func (w *writing) loadPart(ctx context.Context, states map[key]*present, kind engine.Kind, ids []string) error {
-	rows, err := w.tx.Query(ctx, selectPrincipals+list(len(ids)), withIDs(ids, w.app, string(kind))...)
+	query, args := selectByID(w.tx.Dialect(), "principal_id, version, want, doc, password", "{desired_principal}", "principal_id",
+		"app_id = ? AND kind = ?", []any{w.app, string(kind)}, ids)
+	rows, err := w.tx.Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -191,15 +189,11 @@ func (w *writing) store(ctx context.Context, states map[key]*present) error {
 	for part := range slices.Chunk(written, rowsPerStatement) {
 		args := make([]any, 0, 12*len(part))
 		for _, p := range part {
-			doc, err := json.Marshal(&p.doc)
-			if err != nil {
-				return fmt.Errorf("desired: %w", err)
-			}
 			hidden, err := w.s.hide(p.principal.password, passwordBinding(w.app, p.id))
 			if err != nil {
 				return err
 			}
-			args = append(args, w.app, string(p.kind), p.id, p.version, string(p.want), string(doc), hidden, w.open[p.kind],
+			args = append(args, w.app, string(p.kind), p.id, p.version, string(p.want), string(p.text), hidden, w.open[p.kind],
 				p.keys.name, p.keys.externalID, p.keys.email, w.now)
 			if p.changed {
 				w.marks = append(w.marks, engine.Mark{App: w.app, Kind: p.kind, ID: p.id})

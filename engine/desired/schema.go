@@ -23,8 +23,8 @@ CREATE TABLE {desired_principal} (
 	password     TEXT NOT NULL,            -- encrypted, empty if there is none
 	seen         BIGINT NOT NULL,          -- the last snapshot that contains the principal
 	name         KEY NOT NULL,             -- userName or displayName in lower case
-	external_id  KEY NOT NULL,
-	email        KEY NOT NULL,             -- the first address, in lower case
+	external_id  KEY NOT NULL,             -- empty if it equals principal_id
+	email        KEY NOT NULL,             -- the first address in lower case that differs from name
 	changed_at   BIGINT NOT NULL,
 	PRIMARY KEY (app_id, kind, principal_id)
 );

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -89,12 +90,10 @@ func (w *writing) see(ctx context.Context, seen []key) error {
 		byKind[k.kind] = append(byKind[k.kind], k.id)
 	}
 	for kind, ids := range byKind {
-		for len(ids) > 0 {
-			part := ids[:min(len(ids), rowsPerStatement)]
-			ids = ids[len(part):]
-			_, err := w.tx.Exec(ctx, `UPDATE {desired_principal} SET seen = ? WHERE app_id = ? AND kind = ? AND principal_id IN `+list(len(part)),
-				withIDs(part, w.snapshot, w.app, string(kind))...)
-			if err != nil {
+		slices.Sort(ids)
+		for part := range slices.Chunk(slices.Compact(ids), rowsPerStatement) {
+			where, args := amongIDs("principal_id", part, w.snapshot, w.app, string(kind))
+			if _, err := w.tx.Exec(ctx, `UPDATE {desired_principal} SET seen = ? WHERE app_id = ? AND kind = ? AND `+where, args...); err != nil {
 				return err
 			}
 		}
@@ -256,11 +255,9 @@ func (s *Store) removeMissing(ctx context.Context, tx *sqldb.Tx, e Engine, app s
 	for i, id := range ids {
 		marks[i] = engine.Mark{App: app, Kind: kind, ID: id}
 	}
-	for rest := ids; len(rest) > 0; {
-		part := rest[:min(len(rest), rowsPerStatement)]
-		rest = rest[len(part):]
-		_, err := tx.Exec(ctx, `UPDATE {desired_principal} SET want = 'absent', changed_at = ? WHERE app_id = ? AND kind = ? AND principal_id IN `+
-			list(len(part)), withIDs(part, s.stamp(), app, string(kind))...)
+	for part := range slices.Chunk(ids, rowsPerStatement) {
+		where, args := amongIDs("principal_id", part, s.stamp(), app, string(kind))
+		_, err := tx.Exec(ctx, `UPDATE {desired_principal} SET want = 'absent', changed_at = ? WHERE app_id = ? AND kind = ? AND `+where, args...)
 		if err != nil {
 			return false, err
 		}
