@@ -37,7 +37,7 @@ type LineError struct {
 // putGroup, deleteGroup, presentGroup, putMembers or changeMembers. Its other members are id, version and the fields of User, Group, Members
 // and MemberDelta in lower camel case; the users of Members are in members.
 //
-// Batch writes 1000 lines, or lines with 4 MiB, in one transaction with their marks. The length of the input is not limited, and the memory
+// Batch writes 1000 lines, or lines with 2 MiB, in one transaction with their marks. The length of the input is not limited, and the memory
 // does not grow with it. An invalid line fails alone. An error of Batch means that the lines which the report counts are written and no
 // others; the batch can be repeated as a whole, because repetitions have no effect.
 func (s *Store) Batch(ctx context.Context, app string, r io.Reader, o BatchOptions) (BatchReport, error) {

@@ -33,7 +33,7 @@ const (
 // A transaction of a batch ends after batchLines lines or batchBytes bytes.
 const (
 	batchLines = 1000
-	batchBytes = 4 << 20
+	batchBytes = 2 << 20
 )
 
 // checkVersion returns an error unless v is a version.

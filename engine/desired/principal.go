@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/drift"
@@ -146,36 +147,47 @@ func checkResource(member string, r *scim.Resource) error {
 }
 
 func checkObject(member string, o *scim.Object) error {
-	if path := nulIn(o, member); path != "" {
-		return &InputError{path, "the value must not contain U+0000"}
+	if problem := problemIn(o, member, 1); problem != nil {
+		return problem
 	}
 	return nil
 }
 
-// nulIn returns the path of a string or name with U+0000, or "".
-func nulIn(value any, path string) string {
+// problemIn returns the error for the first value that cannot be stored and read again as JSON, or nil.
+func problemIn(value any, path string, depth int) *InputError {
 	switch v := value.(type) {
 	case string:
-		if strings.IndexByte(v, 0) >= 0 {
-			return path
-		}
+		return problemOf(v, path)
 	case []any:
+		if depth > scim.MaxDepth {
+			return &InputError{path, fmt.Sprintf("the value has more than %d nested objects and arrays", scim.MaxDepth)}
+		}
 		for i, e := range v {
-			if at := nulIn(e, fmt.Sprintf("%s[%d]", path, i)); at != "" {
-				return at
+			if problem := problemIn(e, fmt.Sprintf("%s[%d]", path, i), depth+1); problem != nil {
+				return problem
 			}
 		}
 	case *scim.Object:
+		if depth > scim.MaxDepth || v.Len() > scim.MaxMembers {
+			return &InputError{path, fmt.Sprintf("at most %d members and %d nested objects and arrays are allowed", scim.MaxMembers, scim.MaxDepth)}
+		}
 		for name, e := range v.All() {
-			if strings.IndexByte(name, 0) >= 0 {
-				return path
+			if problem := problemOf(name, path); problem != nil {
+				return problem
 			}
-			if at := nulIn(e, path+"."+name); at != "" {
-				return at
+			if problem := problemIn(e, path+"."+name, depth+1); problem != nil {
+				return problem
 			}
 		}
 	}
-	return ""
+	return nil
+}
+
+func problemOf(text, path string) *InputError {
+	if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
+		return &InputError{path, "the value must not contain U+0000 or invalid UTF-8"}
+	}
+	return nil
 }
 
 // stored returns the stored form of a user, or an *InputError. rules are those of the app, nil if it has none.

@@ -101,6 +101,10 @@ func (d *document) add(op *operation) error {
 		out.RequestBody = &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{
 			Required: op.request.bodyRequired, Content: openapi3.NewContentWithJSONSchemaRef(d.ref(body.shape)),
 		}}
+		if body.shape.kind == kindStream {
+			out.RequestBody.Value.Description = body.doc
+			out.RequestBody.Value.Content = openapi3.NewContentWithSchema(openapi3.NewStringSchema(), []string{mediaLines})
+		}
 	}
 	if form := op.request.form; len(form) > 0 {
 		schema := openapi3.NewObjectSchema()
