@@ -163,7 +163,8 @@ func effectOf(before, after appDoc, secretsChanged bool) (effect, error) {
 	return laneOnly, err
 }
 
-// principals returns the form without the members that do not concern what a principal has on the target: how requests are sent, and when.
+// principals returns the form without the members that do not concern what a principal has on the target: how requests are sent, and
+// when.
 func (d appDoc) principals() appDoc {
 	return appDoc{
 		BaseURL: d.BaseURL, Create: d.Create, Update: d.Update, Deactivate: d.Deactivate, Groups: d.Groups, Passwords: d.Passwords,

@@ -48,9 +48,9 @@ func existing(ctx context.Context, q sqldb.Queryer, app string) (appRow, error) 
 // lock makes the writes of an app run one at a time.
 func lock(ctx context.Context, tx *sqldb.Tx, app string) error { return tx.Lock(ctx, "desired/"+app) }
 
-// PutApp creates or replaces an app. It reports whether the content changed: with a repetition, changed is false. The engine gets marks for
-// all users and groups if the target or the mapping changed in a way that concerns them. After other changes, such as credentials or the end
-// of a pause, the engine works on the app again.
+// PutApp creates or replaces an app. It reports whether the content changed: with a repetition, changed is false. The engine gets marks
+// for all users and groups if the target or the mapping changed in a way that concerns them. After other changes, such as credentials or
+// the end of a pause, the engine works on the app again.
 func (s *Store) PutApp(ctx context.Context, a App) (changed bool, err error) {
 	if err := a.check(); err != nil {
 		return false, err
@@ -142,6 +142,7 @@ func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app stri
 		})
 	case laneOnly:
 		err = wakeLane(ctx, tx, e, app)
+	case noEffect:
 	}
 	return err
 }
@@ -149,8 +150,8 @@ func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app stri
 // wakeLane makes the engine read the target of an app again, by a mark of one principal. Without principals the engine has nothing to do.
 func wakeLane(ctx context.Context, tx *sqldb.Tx, e Engine, app string) error {
 	m := engine.Mark{App: app, Retry: true}
-	err := tx.QueryRow(ctx, `SELECT kind, principal_id FROM {desired_principal} WHERE app_id = ? ORDER BY kind DESC, principal_id LIMIT 1`, app).
-		Scan(&m.Kind, &m.ID)
+	err := tx.QueryRow(ctx, `SELECT kind, principal_id FROM {desired_principal} WHERE app_id = ?
+		ORDER BY kind DESC, principal_id LIMIT 1`, app).Scan(&m.Kind, &m.ID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -169,9 +170,9 @@ func writeApp(ctx context.Context, tx *sqldb.Tx, app string, r appRow) error {
 	return err
 }
 
-// DeleteApp deletes an app with its users, groups and members, and makes the engine forget it. Nothing is sent to the target: to deactivate
-// its accounts, write the users as inactive first. The version of the deletion stays stored. A deletion of an app that was never written is
-// stored, too, so that a late creation has no effect.
+// DeleteApp deletes an app with its users, groups and members, and makes the engine forget it. Nothing is sent to the target: to
+// deactivate its accounts, write the users as inactive first. The version of the deletion stays stored. A deletion of an app that was
+// never written is stored, too, so that a late creation has no effect.
 func (s *Store) DeleteApp(ctx context.Context, app string, version int64) (changed bool, err error) {
 	if err := checkAppID(app); err != nil {
 		return false, err
@@ -231,8 +232,8 @@ func (r *appRow) shown(app string) (App, error) {
 	return a, nil
 }
 
-// Apps returns one page of the apps without their credentials, ascending by id, after the given id (empty for the first page). The maximum
-// limit is MaxPage.
+// Apps returns one page of the apps without their credentials, ascending by id, after the given id (empty for the first page). The
+// maximum limit is MaxPage.
 func (s *Store) Apps(ctx context.Context, after string, limit int) (apps []App, err error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, version, deleted, doc, secrets, matched, matched_to, changed_at FROM {desired_app}
 		WHERE app_id > ? AND deleted = 0 ORDER BY app_id`+sqldb.Limit, after, pageSize(limit))

@@ -33,13 +33,13 @@ type LineError struct {
 	Err  error // as in Outcome
 }
 
-// Batch writes changes of an app from lines of JSON (NDJSON). Each line is an object with the member op: putUser, deleteUser, presentUser,
-// putGroup, deleteGroup, presentGroup, putMembers or changeMembers. Its other members are id, version and the fields of User, Group, Members
-// and MemberDelta in lower camel case; the users of Members are in members.
+// Batch writes changes of an app from lines of JSON (NDJSON). Each line is an object with the member op: putUser, deleteUser,
+// presentUser, putGroup, deleteGroup, presentGroup, putMembers or changeMembers. Its other members are id, version and the fields of
+// User, Group, Members and MemberDelta in lower camel case; the users of Members are in members.
 //
-// Batch writes 1000 lines, or lines with 2 MiB, in one transaction with their marks. The length of the input is not limited, and the memory
-// does not grow with it. An invalid line fails alone. An error of Batch means that the lines which the report counts are written and no
-// others; the batch can be repeated as a whole, because repetitions have no effect.
+// Batch writes 1000 lines, or lines with 2 MiB, in one transaction with their marks. The length of the input is not limited, and the
+// memory does not grow with it. An invalid line fails alone. An error of Batch means that the lines which the report counts are written
+// and no others; the batch can be repeated as a whole, because repetitions have no effect.
 func (s *Store) Batch(ctx context.Context, app string, r io.Reader, o BatchOptions) (BatchReport, error) {
 	b := &batch{s: s, app: app, options: o}
 	if _, err := s.attached(); err != nil {
@@ -130,14 +130,14 @@ func (b *batch) flush(ctx context.Context) error {
 func (r *BatchReport) count(p *pendingLine, o Outcome) {
 	r.Lines++
 	list := &r.FailedLines
-	switch {
-	case o.Result == Applied:
+	switch o.Result {
+	case Applied:
 		r.Applied++
 		return
-	case o.Result == Unchanged:
+	case Unchanged:
 		r.Unchanged++
 		return
-	case o.Result == Stale:
+	case Stale:
 		r.Stale++
 		list = &r.StaleLines
 	default:
@@ -148,8 +148,8 @@ func (r *BatchReport) count(p *pendingLine, o Outcome) {
 	}
 }
 
-// readLine returns the next line without its end, and io.EOF with the last line. long reports that the line exceeds MaxLine: its text is then
-// discarded, except for a part that is not empty.
+// readLine returns the next line without its end, and io.EOF with the last line. long reports that the line exceeds MaxLine: its text is
+// then discarded, except for a part that is not empty.
 func readLine(in *bufio.Reader) (data []byte, long bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')

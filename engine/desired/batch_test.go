@@ -162,54 +162,55 @@ func TestBatch_MarkFails(t *testing.T) {
 
 func TestBatch_Invalid(t *testing.T) {
 	long := strings.Repeat("x", desired.MaxResource)
-	lines := map[string]string{
-		`not JSON`:                      "not valid JSON",
-		`""`:                            "not valid JSON",
-		`{"op":"putUser","op":"x"}`:     "not valid JSON",
-		`{"a":"` + "\xff" + `"}`:        "not valid JSON",
-		`{}`:                            "op: the value must be one of",
-		`{"op":1}`:                      "op: the value must be a string",
-		`{"op":"dropTable"}`:            "op: the value must be one of",
-		`{"op":"deleteUser","id":5}`:    "id: the value must be a string",
-		`{"op":"deleteUser","id":""}`:   "id: the id must not be empty",
-		`{"op":"deleteUser","id":".."}`: "id: the id must not be empty",
-		`{"op":"deleteUser","id":"u"}`:  "version: the version must be between",
-		`{"op":"deleteUser","id":"a\nb","version":1}`:                                                                "id: the id must not contain",
-		`{"op":"deleteUser","id":"` + strings.Repeat("i", 257) + `","version":1}`:                                    "id: the id must have at most",
-		`{"op":"deleteUser","id":"u","version":"1"}`:                                                                 "version: the value must be an integer",
-		`{"op":"deleteUser","id":"u","version":1.5}`:                                                                 "version: the value must be an integer",
-		`{"op":"deleteUser","id":"u","version":1e3}`:                                                                 "version: the value must be an integer",
-		`{"op":"deleteUser","id":"u","version":-1}`:                                                                  "version: the version must be between",
-		`{"op":"deleteUser","id":"u","version":9007199254740993}`:                                                    "version: the version must be between",
-		`{"op":"deleteUser","id":"u","version":99999999999999999999}`:                                                "version: the value must be an integer",
-		`{"op":"putUser","id":"u","version":1}`:                                                                      "want: the value must be one of",
-		`{"op":"putUser","id":"u","version":1,"want":"gone"}`:                                                        "want: the value must be one of",
-		`{"op":"putUser","id":"u","version":1,"want":"active"}`:                                                      "resource: an active user needs",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":[]}`:                                        "resource: the value must be an object",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"id":"x"}}`:                                "resource.id: the engine sets",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"Password":"x"}}`:                          "resource.password: the engine sets",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"\u0000"}}`:                            "resource.a: the value must not contain U+0000",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"` + long + `"}}`:                      "resource: the user must have at most",
-		`{"op":"putUser","id":"u","version":1,"want":"active","profile":{"a":1}}`:                                    "profile: the app has no mapping rules",
-		`{"op":"putUser","id":"u","version":1,"want":"active","resource":{},"profile":{}}`:                           "profile: a user has either",
-		`{"op":"putUser","id":"u","version":1,"want":"keep","manager":"a\u0007"}`:                                    "manager: the id must not contain",
-		`{"op":"putUser","id":"u","version":1,"want":"keep","remoteId":"` + long + `"}`:                              "remoteId: the value must have at most",
-		`{"op":"putGroup","id":"g","version":1,"want":"active"}`:                                                     "displayName: an active group needs",
-		`{"op":"putGroup","id":"g","version":1,"want":"keep"}`:                                                       "want: the value must be one of",
-		`{"op":"putGroup","id":"g","version":1,"want":"absent","deleteRemote":"yes"}`:                                "deleteRemote: the value must be true or false",
-		`{"op":"putMembers","id":"g","version":1}`:                                                                   "members: the member is required",
-		`{"op":"putMembers","id":"g","version":1,"members":"u"}`:                                                     "members: the value must be an array",
-		`{"op":"putMembers","id":"g","version":1,"members":["u",7]}`:                                                 "members[1]: the value must be a string",
-		`{"op":"putMembers","id":"g","version":1,"members":["u",""]}`:                                                "members[1]: the id must not be empty",
-		`{"op":"changeMembers","id":"g","version":1,"add":["u"]}`:                                                    "base: the member is required",
-		`{"op":"changeMembers","id":"g","base":1,"version":1,"add":["u"]}`:                                           "base: base must be at least 0 and lower",
-		`{"op":"changeMembers","id":"g","base":0,"version":1,"add":["u"],"remove":["u"]}`:                            "remove: the user",
-		`{"op":"changeMembers","id":"g","base":4,"version":5,"add":["u"]}`:                                           "based on version 4, but version 0 is stored",
-		`{"op":"presentUser","id":"u"}`:                                                                              "op: the line is for the upload of a snapshot",
-		`{"op":"putMembers","id":"g","version":1,"members":[` + strings.Repeat(`"u",`, desired.MaxMembers) + `"v"]}`: "members: at most 10000",
+	cases := []struct{ line, want string }{
+		{`not JSON`, "not valid JSON"},
+		{`""`, "not valid JSON"},
+		{`{"op":"putUser","op":"x"}`, "not valid JSON"},
+		{`{"a":"` + "\xff" + `"}`, "not valid JSON"},
+		{`{}`, "op: the value must be one of"},
+		{`{"op":1}`, "op: the value must be a string"},
+		{`{"op":"dropTable"}`, "op: the value must be one of"},
+		{`{"op":"deleteUser","id":5}`, "id: the value must be a string"},
+		{`{"op":"deleteUser","id":""}`, "id: the id must not be empty"},
+		{`{"op":"deleteUser","id":".."}`, "id: the id must not be empty"},
+		{`{"op":"deleteUser","id":"u"}`, "version: the version must be between"},
+		{`{"op":"deleteUser","id":"a\nb","version":1}`, "id: the id must not contain"},
+		{`{"op":"deleteUser","id":"` + strings.Repeat("i", 257) + `","version":1}`, "id: the id must have at most"},
+		{`{"op":"deleteUser","id":"u","version":"1"}`, "version: the value must be an integer"},
+		{`{"op":"deleteUser","id":"u","version":1.5}`, "version: the value must be an integer"},
+		{`{"op":"deleteUser","id":"u","version":1e3}`, "version: the value must be an integer"},
+		{`{"op":"deleteUser","id":"u","version":-1}`, "version: the version must be between"},
+		{`{"op":"deleteUser","id":"u","version":9007199254740993}`, "version: the version must be between"},
+		{`{"op":"deleteUser","id":"u","version":99999999999999999999}`, "version: the value must be an integer"},
+		{`{"op":"putUser","id":"u","version":1}`, "want: the value must be one of"},
+		{`{"op":"putUser","id":"u","version":1,"want":"gone"}`, "want: the value must be one of"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active"}`, "resource: an active user needs"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","resource":[]}`, "resource: the value must be an object"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"id":"x"}}`, "resource.id: the engine sets"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"Password":"x"}}`, "resource.password: the engine sets"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"\u0000"}}`, "resource.a: the value must not contain U+0000"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","resource":{"a":"` + long + `"}}`, "resource: the user must have at most"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","profile":{"a":1}}`, "profile: the app has no mapping rules"},
+		{`{"op":"putUser","id":"u","version":1,"want":"active","resource":{},"profile":{}}`, "profile: a user has either"},
+		{`{"op":"putUser","id":"u","version":1,"want":"keep","manager":"a\u0007"}`, "manager: the id must not contain"},
+		{`{"op":"putUser","id":"u","version":1,"want":"keep","remoteId":"` + long + `"}`, "remoteId: the value must have at most"},
+		{`{"op":"putGroup","id":"g","version":1,"want":"active"}`, "displayName: an active group needs"},
+		{`{"op":"putGroup","id":"g","version":1,"want":"keep"}`, "want: the value must be one of"},
+		{`{"op":"putGroup","id":"g","version":1,"want":"absent","deleteRemote":"yes"}`, "deleteRemote: the value must be true or false"},
+		{`{"op":"putMembers","id":"g","version":1}`, "members: the member is required"},
+		{`{"op":"putMembers","id":"g","version":1,"members":"u"}`, "members: the value must be an array"},
+		{`{"op":"putMembers","id":"g","version":1,"members":["u",7]}`, "members[1]: the value must be a string"},
+		{`{"op":"putMembers","id":"g","version":1,"members":["u",""]}`, "members[1]: the id must not be empty"},
+		{`{"op":"changeMembers","id":"g","version":1,"add":["u"]}`, "base: the member is required"},
+		{`{"op":"changeMembers","id":"g","base":1,"version":1,"add":["u"]}`, "base: base must be at least 0 and lower"},
+		{`{"op":"changeMembers","id":"g","base":0,"version":1,"add":["u"],"remove":["u"]}`, "remove: the user"},
+		{`{"op":"changeMembers","id":"g","base":4,"version":5,"add":["u"]}`, "based on version 4, but version 0 is stored"},
+		{`{"op":"presentUser","id":"u"}`, "op: the line is for the upload of a snapshot"},
+		{`{"op":"putMembers","id":"g","version":1,"members":[` + strings.Repeat(`"u",`, desired.MaxMembers) + `"v"]}`, "members: at most 10000"},
 	}
 	each(t, func(t *testing.T, w *world) {
-		for line, want := range lines {
+		for _, c := range cases {
+			line, want := c.line, c.want
 			report, err := w.Batch(t.Context(), "crm", strings.NewReader(line), desired.BatchOptions{})
 			require.NoError(t, err, line[:min(100, len(line))])
 			require.Equal(t, 1, report.Failed, line[:min(100, len(line))])
@@ -226,8 +227,8 @@ func TestBatch_Invalid(t *testing.T) {
 	})
 }
 
-// TestBatch_MemoryBounded reads the live heap during an upload of 200,000 lines (20,000 in a plain run), and compares it with that of a short
-// upload.
+// TestBatch_MemoryBounded reads the live heap during an upload of 200,000 lines (20,000 in a plain run), and compares it with that of a
+// short upload.
 func TestBatch_MemoryBounded(t *testing.T) {
 	many := 20_000
 	if alltest.All() {
@@ -353,8 +354,8 @@ func TestSnapshot_Replaced(t *testing.T) {
 	require.Error(t, err)
 }
 
-// BenchmarkBatch compares an upload of 10,000 users with the same number of bare marks in transactions of 1000. Both use new apps. %_of_mark
-// is the speed of the upload relative to the marks.
+// BenchmarkBatch compares an upload of 10,000 users with the same number of bare marks in transactions of 1000. Both use new apps.
+// %_of_mark is the speed of the upload relative to the marks.
 func BenchmarkBatch(b *testing.B) {
 	const lines = 10_000
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {

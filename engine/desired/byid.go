@@ -24,8 +24,8 @@ func selectByID(d sqldb.Dialect, columns, table, id, where string, whereArgs []a
 	return query, append(withIDs(ids), whereArgs...)
 }
 
-// amongIDs returns a condition for a statement that changes the rows with some ids, which must ascend, with its arguments. The range bounds
-// the rows that PostgreSQL reads without statistics.
+// amongIDs returns a condition for a statement that changes the rows with some ids, which must ascend, with its arguments. The range
+// bounds the rows that PostgreSQL reads without statistics.
 func amongIDs(column string, ids []string, args ...any) (condition string, all []any) {
 	return column + ` BETWEEN ? AND ? AND ` + column + ` IN ` + list(len(ids)), withIDs(ids, append(args, ids[0], ids[len(ids)-1])...)
 }

@@ -19,8 +19,8 @@ type User struct {
 	Version int64
 	// Want is engine.Active, Inactive, Absent (the user was deleted) or Keep.
 	Want engine.Want
-	// Resource has the attributes of the account including externalId, without id, meta, active, groups and password. An active user has either
-	// a Resource or, if the app has rules, a Profile. For other states both are optional.
+	// Resource has the attributes of the account including externalId, without id, meta, active, groups and password. An active user has
+	// either a Resource or, if the app has rules, a Profile. For other states both are optional.
 	Resource *scim.Resource
 	// OnCreate has attributes that are only sent when the account is created; see engine.UserState. Not with a Profile: its rules have
 	// CreateOnly.

@@ -164,8 +164,8 @@ func (w *writing) loadPart(ctx context.Context, states map[key]*present, kind en
 }
 
 const (
-	insertPrincipal = `INSERT INTO {desired_principal} (app_id, kind, principal_id, version, want, doc, password, seen, name, external_id, email,
-		changed_at) VALUES `
+	insertPrincipal = `INSERT INTO {desired_principal} (app_id, kind, principal_id, version, want, doc, password, seen, name, external_id,
+		email, changed_at) VALUES `
 	principalRow    = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	updatePrincipal = ` ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET version = excluded.version, want = excluded.want,
 		doc = excluded.doc, password = excluded.password, seen = excluded.seen, name = excluded.name, external_id = excluded.external_id,
@@ -329,8 +329,8 @@ func stored[T any](ctx context.Context, s *Store, app string, kind engine.Kind, 
 	return out, nil
 }
 
-// StoredMembers returns the version of the members of a group, and one page of them, ascending by id, after the given id (empty for the first
-// page). Fewer than limit users end the list. The maximum limit is MaxPage. Version 0 means that no members were written.
+// StoredMembers returns the version of the members of a group, and one page of them, ascending by id, after the given id (empty for the
+// first page). Fewer than limit users end the list. The maximum limit is MaxPage. Version 0 means that no members were written.
 func (s *Store) StoredMembers(ctx context.Context, app, group, after string, limit int) (m Members, err error) {
 	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
 		return m, err

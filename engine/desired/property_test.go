@@ -164,8 +164,8 @@ func view(ctx context.Context, t errorer, s *desired.Store, app string) map[stri
 	return out
 }
 
-// TestWrite_AnyOrderConverges checks that the end state has the highest version of each object, and that each transaction contains a mark of
-// every object whose state it changes.
+// TestWrite_AnyOrderConverges checks that the end state has the highest version of each object, and that each transaction contains a mark
+// of every object whose state it changes.
 func TestWrite_AnyOrderConverges(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)

@@ -1,6 +1,7 @@
 package desired
 
-// steps are the steps of the schema. New ones are only appended. KEY is replaced by the type of the dialect, names in braces by table names.
+// steps are the steps of the schema. New ones are only appended. KEY is replaced by the type of the dialect, names in braces by table
+// names.
 var steps = []string{`
 CREATE TABLE {desired_app} (
 	app_id     KEY PRIMARY KEY,

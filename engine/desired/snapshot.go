@@ -12,10 +12,10 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Snapshot is a list of all users, or all groups, of an app that the caller uploads, to find those that the app has and the caller no longer
-// lists. The upload consists of batches with BatchOptions.Snapshot, whose lines either write the users or groups, or report that they are
-// present. A write by another call during the snapshot counts as well. An app has one snapshot of each kind at a time: a new one replaces the
-// previous one. A line that reports an object as present fails if the object was never written.
+// Snapshot is a list of all users, or all groups, of an app that the caller uploads, to find those that the app has and the caller no
+// longer lists. The upload consists of batches with BatchOptions.Snapshot, whose lines either write the users or groups, or report that
+// they are present. A write by another call during the snapshot counts as well. An app has one snapshot of each kind at a time: a new one
+// replaces the previous one. A line that reports an object as present fails if the object was never written.
 //
 // A snapshot alone removes nothing: ConfirmSnapshot does, and the engine's deletion guard (engine.Target.Guard) applies.
 type Snapshot struct {
@@ -198,14 +198,16 @@ func (s *Store) MissingIn(ctx context.Context, app string, number int64, after s
 	return missingPage(ctx, s.db.Reader(), app, kind, number, after, pageSize(limit))
 }
 
-func missingPage(ctx context.Context, q sqldb.Queryer, app string, kind engine.Kind, number int64, after string, limit int) ([]string, error) {
+func missingPage(
+	ctx context.Context, q sqldb.Queryer, app string, kind engine.Kind, number int64, after string, limit int,
+) ([]string, error) {
 	return texts(ctx, q, `SELECT principal_id`+missing+` AND principal_id > ? ORDER BY principal_id`+sqldb.Limit, app, string(kind), number,
 		after, limit)
 }
 
 // ConfirmSnapshot sets the missing users or groups of a snapshot to the state engine.Absent if their number equals expected. Otherwise it
-// returns an error that wraps engine.ErrStale and changes nothing. The versions remain: the next version of the caller replaces the state. The
-// work is done in several transactions; after a failure, call ConfirmSnapshot again with the same arguments.
+// returns an error that wraps engine.ErrStale and changes nothing. The versions remain: the next version of the caller replaces the
+// state. The work is done in several transactions; after a failure, call ConfirmSnapshot again with the same arguments.
 func (s *Store) ConfirmSnapshot(ctx context.Context, app string, number int64, expected int) error {
 	for first := true; ; first = false {
 		more := false
@@ -257,7 +259,8 @@ func (s *Store) removeMissing(ctx context.Context, tx *sqldb.Tx, e Engine, app s
 	}
 	for part := range slices.Chunk(ids, rowsPerStatement) {
 		where, args := amongIDs("principal_id", part, s.stamp(), app, string(kind))
-		_, err := tx.Exec(ctx, `UPDATE {desired_principal} SET want = 'absent', changed_at = ? WHERE app_id = ? AND kind = ? AND `+where, args...)
+		_, err := tx.Exec(ctx, `UPDATE {desired_principal} SET want = 'absent', changed_at = ? WHERE app_id = ? AND kind = ? AND `+where,
+			args...)
 		if err != nil {
 			return false, err
 		}

@@ -48,7 +48,8 @@ type Store struct {
 	mappings map[string]compiled // by app
 }
 
-// Open returns a Store in the embedder's database. It creates or upgrades the tables in one transaction. The embedder closes the database.
+// Open returns a Store in the embedder's database. It creates or upgrades the tables in one transaction. The embedder closes the
+// database.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	wrapped, err := sqldb.Embed(ctx, db, string(o.Dialect), o.Schema, o.Prefix)
 	if err != nil {

@@ -122,8 +122,8 @@ func Operations(prefix string) []Operation {
 	return all
 }
 
-// OpenAPI returns the OpenAPI 3.0 document of the API with the prefix and the scope of the options, as indented JSON. It ignores the other
-// options.
+// OpenAPI returns the OpenAPI 3.0 document of the API with the prefix and the scope of the options, as indented JSON. It ignores the
+// other options.
 func OpenAPI(o Options) ([]byte, error) {
 	h, err := newHandler(o)
 	if err != nil {

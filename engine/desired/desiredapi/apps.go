@@ -23,7 +23,7 @@ func (a *api) appRoutes() []rest.Route {
 // App is an app.
 type App struct {
 	ID             string    `json:"id" readOnly:"true" doc:"id of the app"`
-	Version        int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"version of the caller, which increases with each change"`
+	Version        int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"increases with each change"`
 	Target         Target    `json:"target" required:"true" doc:"the SCIM server of the app"`
 	Mapping        *Mapping  `json:"mapping,omitempty" doc:"rules that derive the resources of users from their profiles"`
 	HasCredentials bool      `json:"hasCredentials" readOnly:"true" doc:"a secret or a client key is stored"`
@@ -32,7 +32,7 @@ type App struct {
 
 // Mapping derives resources from profiles.
 type Mapping struct {
-	Attributes map[string]string `json:"attributes" max:"500" doc:"types of the attributes of profiles: any, string, integer, number, boolean, array or object"`
+	Attributes map[string]string `json:"attributes" max:"500" doc:"any, string, integer, number, boolean, array or object, by attribute"`
 	Rules      []Rule            `json:"rules" max:"500" doc:"one rule for each attribute of the target"`
 }
 

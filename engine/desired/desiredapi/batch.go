@@ -17,7 +17,7 @@ func (a *api) batchRoutes() []rest.Route {
 type batchRequest struct {
 	appPath
 	Snapshot int64       `query:"snapshot" min:"1" doc:"number of the snapshot that the lines belong to"`
-	Body     rest.Stream `body:"required" doc:"JSON objects, one in each line, with the member op: putUser, deleteUser, presentUser, putGroup, deleteGroup, presentGroup, putMembers, changeMembers"`
+	Body     rest.Stream `body:"required" doc:"JSON objects, one in each line; the member op is the operation"`
 }
 
 // Report is the result of a batch.

@@ -74,7 +74,8 @@ func Example() {
 		fmt.Print(res.StatusCode, " ", string(text))
 	}
 	send("PUT", "/apps/crm", "application/json", `{"version":1,"target":{"baseUrl":"`+target.URL+`","createUsers":true,"updateUsers":true}}`)
-	send("POST", "/apps/crm/batch", "application/x-ndjson", `{"op":"putUser","id":"u-1","version":1,"want":"active","resource":{"userName":"ann"}}
+	send("POST", "/apps/crm/batch", "application/x-ndjson", `
+{"op":"putUser","id":"u-1","version":1,"want":"active","resource":{"userName":"ann"}}
 {"op":"putUser","id":"u-2","version":1,"want":"active","resource":{"userName":"bob"}}
 `)
 	_ = e.Wait(ctx, "crm")

@@ -29,7 +29,7 @@ type Members struct {
 type putMembersRequest struct {
 	groupPath
 	Body struct {
-		Version int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"version of the list, which increases with each change"`
+		Version int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"version of the list; increases with each change"`
 		Members *[]string `json:"members" required:"true" max:"10000" doc:"ids of all users in the group"`
 	} `body:"required"`
 }
@@ -37,7 +37,7 @@ type putMembersRequest struct {
 type changeMembersRequest struct {
 	groupPath
 	Body struct {
-		Base    *int64   `json:"base" required:"true" min:"0" max:"9007199254740992" doc:"version of the list that the change is based on; 0 for a new list"`
+		Base    *int64   `json:"base" required:"true" min:"0" max:"9007199254740992" doc:"version that the change is based on; 0 for a new list"`
 		Version int64    `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"version of the changed list"`
 		Add     []string `json:"add" max:"10000" doc:"ids of users to add"`
 		Remove  []string `json:"remove" max:"10000" doc:"ids of users to remove"`

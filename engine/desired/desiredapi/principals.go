@@ -33,15 +33,15 @@ func (a *api) groupRoutes() []rest.Route {
 // User is the desired state of a user.
 type User struct {
 	ID              string         `json:"id" readOnly:"true" doc:"id of the user"`
-	Version         int64          `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"version of the caller, which increases with each change"`
-	Want            string         `json:"want" required:"true" enum:"active,inactive,absent,keep" doc:"the desired state; absent: the user was deleted; keep: the account is not changed"`
+	Version         int64          `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"increases with each change"`
+	Want            string         `json:"want" required:"true" enum:"active,inactive,absent,keep" doc:"keep: no change of the account"`
 	Resource        map[string]any `json:"resource,omitempty" doc:"attributes of the account, without id, meta, active, groups and password"`
 	OnCreate        map[string]any `json:"onCreate,omitempty" doc:"attributes that are only sent when the account is created"`
-	Profile         map[string]any `json:"profile,omitempty" doc:"attributes from which the rules of the app derive the resource, instead of a resource"`
+	Profile         map[string]any `json:"profile,omitempty" doc:"attributes from which the rules of the app derive a resource"`
 	Manager         string         `json:"manager,omitempty" max:"256" doc:"id of the manager"`
 	RemoteID        string         `json:"remoteId,omitempty" max:"1024" doc:"id of the account on the target to link. Default: a lookup"`
-	Password        string         `json:"password,omitempty" writeOnly:"true" max:"1024" doc:"password, which is never returned; a write without it removes it"`
-	PasswordVersion string         `json:"passwordVersion,omitempty" max:"1024" doc:"string that changes with the password; empty: the password is never set"`
+	Password        string         `json:"password,omitempty" writeOnly:"true" max:"1024" doc:"never returned; a write without it removes it"`
+	PasswordVersion string         `json:"passwordVersion,omitempty" max:"1024" doc:"changes with the password; empty: it is never set"`
 	HasPassword     bool           `json:"hasPassword" readOnly:"true" doc:"a password is stored"`
 	ChangedAt       time.Time      `json:"changedAt" readOnly:"true" doc:"time of the last write"`
 }
@@ -49,8 +49,8 @@ type User struct {
 // Group is the desired state of a group.
 type Group struct {
 	ID           string    `json:"id" readOnly:"true" doc:"id of the group"`
-	Version      int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"version of the caller, which increases with each change"`
-	Want         string    `json:"want" required:"true" enum:"active,inactive,absent" doc:"the desired state; inactive: nothing is sent; absent: the group was deleted"`
+	Version      int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"increases with each change"`
+	Want         string    `json:"want" required:"true" enum:"active,inactive,absent" doc:"desired state; inactive: nothing is sent"`
 	DisplayName  string    `json:"displayName,omitempty" max:"1024" doc:"name of the group; required if active"`
 	RemoteID     string    `json:"remoteId,omitempty" max:"1024" doc:"id of the group on the target to link. Default: a lookup"`
 	DeleteRemote bool      `json:"deleteRemote,omitempty" doc:"if absent: delete the group on the target. Default: only the link is removed"`
@@ -173,7 +173,8 @@ func (a *api) getGroup(ctx context.Context, r *groupPath) (Group, error) {
 func (a *api) putGroup(ctx context.Context, r *putGroupRequest) (Written, error) {
 	b := &r.Body
 	result, err := a.s.PutGroup(ctx, r.App, desired.Group{
-		ID: r.Group, Version: b.Version, Want: engine.Want(b.Want), DisplayName: b.DisplayName, RemoteID: b.RemoteID, DeleteRemote: b.DeleteRemote,
+		ID: r.Group, Version: b.Version, Want: engine.Want(b.Want), DisplayName: b.DisplayName, RemoteID: b.RemoteID,
+		DeleteRemote: b.DeleteRemote,
 	})
 	return written(r.Group, b.Version, result), rejected(err, r.App, "", "")
 }

@@ -75,7 +75,7 @@ func (Target) MoreTags() map[string]reflect.StructTag {
 // Auth has the credentials for a target.
 type Auth struct {
 	Scheme string `json:"scheme,omitempty" empty:"absent" enum:"BEARER,RAW,BASIC,HEADER,CLIENT_CREDENTIALS" doc:"Default: BEARER"`
-	Secret string `json:"secret,omitempty" writeOnly:"true" max:"65536" doc:"the secret, which is never returned; a write without it removes it"`
+	Secret string `json:"secret,omitempty" writeOnly:"true" max:"65536" doc:"never returned; a write without it removes the secret"`
 	Header string `json:"header,omitempty" max:"1024" doc:"name of the header with the secret, if the scheme is HEADER"`
 	OAuth  *OAuth `json:"oauth,omitempty" doc:"token endpoint, if the scheme is CLIENT_CREDENTIALS"`
 }
