@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,4 +256,47 @@ func (h *history) requireTarget(t *testing.T, fake *target) {
 		got := slices.DeleteFunc(groups[g.DisplayName], func(name string) bool { return !slices.Contains(active, name) })
 		require.Equal(t, strings.Join(members, " "), strings.Join(got, " "), g.DisplayName)
 	}
+}
+
+// TestWrite_Concurrent writes versions of the same objects from several goroutines, in different orders, while an engine provisions them.
+func TestWrite_Concurrent(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s, e := withEngine(t, db)
+		require.NoError(t, e.Start(t.Context()))
+		t.Cleanup(func() { require.NoError(t, e.Stop(context.WithoutCancel(t.Context()))) })
+		fake := newTarget(t)
+		a := app("crm", 1)
+		a.Target.BaseURL = fake.url
+		_, err := s.PutApp(t.Context(), a)
+		require.NoError(t, err)
+		const writers, versions = 6, 8
+		var group sync.WaitGroup
+		for w := range writers {
+			group.Go(func() {
+				for n := range versions {
+					var changes []desired.Change
+					for i := range ids {
+						id, version := ids[(i+w)%len(ids)], int64((n*(w+1))%versions+1)
+						changes = append(changes, user(id, version, fmt.Sprint(id, "-", version)))
+					}
+					outcomes, err := s.Write(t.Context(), "crm", changes...)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, o := range outcomes {
+						if o.Result == "" {
+							t.Error(o.Err)
+						}
+					}
+				}
+			})
+		}
+		group.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		require.NoError(t, e.Wait(ctx, "crm"))
+		active, _ := fake.names()
+		require.Equal(t, []string{"u-1-8", "u-2-8", "u-3-8"}, active)
+	})
 }

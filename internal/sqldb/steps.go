@@ -22,7 +22,7 @@ type Steps struct {
 const createSteps = `CREATE TABLE {steps} (name KEY NOT NULL, step BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, step))`
 
 // Upgrade applies the steps that are not recorded, in the transaction of the caller, and records them. Transactions that upgrade at the
-// same time wait for each other.
+// same time wait for each other. On PostgreSQL, Names must have a schema, as those of Embed have.
 func (tx *Tx) Upgrade(ctx context.Context, s Steps) error {
 	if err := tx.LockTables(ctx); err != nil {
 		return err
