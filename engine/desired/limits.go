@@ -22,6 +22,8 @@ const (
 	MaxResource = 128 << 10
 	// MaxMembers is the maximum number of users in one Members, and in one MemberDelta. Larger groups are written by several deltas.
 	MaxMembers = 10_000
+	// MaxChanges is the maximum number of changes in one Write. Batch writes any number, in several transactions.
+	MaxChanges = 10_000
 	// MaxLine is the maximum size of a line of a batch, in bytes.
 	MaxLine = 1 << 20
 	// MaxReported is the maximum number of lines in each list of a BatchReport.

@@ -223,6 +223,16 @@ func TestWrite_SameObjectTwice(t *testing.T) {
 	})
 }
 
+func TestWrite_TooMany(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t))
+	_, err := w.Write(t.Context(), "crm", make([]desired.Change, desired.MaxChanges+1)...)
+	var input *desired.InputError
+	require.ErrorAs(t, err, &input)
+	out, err := w.Write(t.Context(), "crm")
+	require.NoError(t, err)
+	require.Empty(t, out)
+}
+
 func TestPutUser_ContentByValue(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put(desired.Applied, user("u-1", 1, "ann"))

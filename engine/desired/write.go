@@ -90,6 +90,9 @@ type writing struct {
 
 // write writes changes of an app in one transaction. If snapshot is not 0, the changes are a part of its upload.
 func (s *Store) write(ctx context.Context, app string, changes []Change, snapshot int64) (outcomes []Outcome, err error) {
+	if len(changes) > MaxChanges {
+		return nil, &InputError{"", fmt.Sprintf("at most %d changes are allowed in one write", MaxChanges)}
+	}
 	err = s.change(ctx, app, func(tx *sqldb.Tx, e Engine) error {
 		outcomes = make([]Outcome, len(changes))
 		w := &writing{s: s, tx: tx, app: app, snapshot: snapshot, now: s.stamp()}

@@ -139,7 +139,8 @@ var Rules = []Rule{
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "a directory of the engine in the database of its store: it takes the types of the database from engine/sqlstore, and calls the " +
 			"engine by an interface of its own"},
-	{Package: "engine/desired/desiredapi", May: []string{"engine", "engine/desired", "engine/mapping", "internal/rest", "scim"},
+	{Package: "engine/desired/desiredapi",
+		May:   []string{"engine", "engine/desired", "engine/mapping", "internal/errtext", "internal/rest", "scim"},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the desired state over HTTP: it calls the methods of a store, in any host program"},
 	{Package: "engine/control",

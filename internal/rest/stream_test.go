@@ -29,7 +29,7 @@ func TestStream_ReadByOperation(t *testing.T) {
 			n, err := io.Copy(io.Discard, r.Body)
 			return streamResponse{Bytes: n}, err
 		},
-	}}, rest.Options{Guard: open{}, Limiter: open{}, MaxBody: 10})
+	}}, rest.Options{Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, MaxBody: 10})
 	require.NoError(t, err)
 	send := func(media, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/upload", strings.NewReader(body))
@@ -56,10 +56,3 @@ func TestStream_ReadByOperation(t *testing.T) {
 	require.NotNil(t, body.Content["application/x-ndjson"])
 	require.Equal(t, "Lines.", body.Description)
 }
-
-// open is a guard and a limiter that allow every request.
-type open struct{}
-
-func (open) Authenticate(*http.Request) (rest.Principal, error)         { return rest.Principal{}, nil }
-func (open) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
-func (open) Take(_, _ string) (none rest.Quota)                         { return none }

@@ -84,7 +84,7 @@ func newHandler(o Options) (*rest.Handler, error) {
 		o.Now = time.Now
 	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{
-		Guard: allowAll{}, Limiter: allowAll{}, MaxInFlight: maxInFlight, Now: o.Now, Logger: o.Logger,
+		Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: o.Now, Logger: o.Logger,
 	})
 }
 
@@ -95,15 +95,6 @@ const maxInFlight = 256 << 20
 func newAPI(o Options) *api {
 	return &api{s: o.Store, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
 }
-
-// allowAll allows all requests, because the embedder has already authorized them.
-type allowAll struct{}
-
-func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {
-	return rest.Caller(r.Context()), nil
-}
-func (allowAll) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
-func (allowAll) Take(_, _ string) (none rest.Quota)                         { return none }
 
 // Operation is an operation of the API.
 type Operation struct {
@@ -129,15 +120,11 @@ func OpenAPI(o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := h.Document("scimwright desired state API", "v1")
+	data, err := h.DocumentJSON("scimwright desired state API", "v1")
 	if err != nil {
 		return nil, fmt.Errorf("desiredapi: %w", err)
 	}
-	data, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("desiredapi: %w", err)
-	}
-	return append(data, '\n'), nil
+	return data, nil
 }
 
 // routes is the table of operations.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -444,6 +446,12 @@ func TestNew_Required(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Authorize is required")
 	_, err = desiredapi.New(desiredapi.Options{Authorize: func(next http.Handler) http.Handler { return next }})
 	require.ErrorContains(t, err, "Options.Store is required")
+}
+
+func TestOpenAPI_CheckedIn(t *testing.T) {
+	text, err := desiredapi.OpenAPI(desiredapi.Options{})
+	require.NoError(t, err)
+	goldentest.Check(t, filepath.Join("..", "..", "..", "docs", "api", "desired.json"), string(text))
 }
 
 func TestOpenAPI_DescribesEveryMember(t *testing.T) {

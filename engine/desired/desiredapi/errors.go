@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/desired"
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -39,7 +40,7 @@ func rejected(err error, app, kind, id string) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return rest.NotFound(kind, id)
 	case errors.Is(err, engine.ErrStale), errors.Is(err, desired.ErrSnapshot):
-		return &rest.Error{Code: rest.CodeMoved, Summary: err.Error(), Err: err}
+		return &rest.Error{Code: rest.CodeMoved, Summary: errtext.Plain(err), Err: err}
 	case errors.Is(err, desired.ErrNoSeal):
 		return &rest.Error{Code: rest.CodeUnsupported, Summary: "This server stores no secrets, because it has no key.", Err: err}
 	}
