@@ -3,6 +3,7 @@ package desired
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -147,47 +148,54 @@ func checkResource(member string, r *scim.Resource) error {
 }
 
 func checkObject(member string, o *scim.Object) error {
-	if problem := problemIn(o, member, 1); problem != nil {
-		return problem
+	if storable(o, 1) {
+		return nil
 	}
-	return nil
+	return problemIn(o, member, 1)
 }
 
-// problemIn returns the error for the first value that cannot be stored and read again as JSON, or nil.
-func problemIn(value any, path string, depth int) *InputError {
+// storable reports whether a value can be stored as JSON and read again. problemIn returns the reason.
+func storable(value any, depth int) bool {
 	switch v := value.(type) {
 	case string:
-		return problemOf(v, path)
+		return storableText(v)
 	case []any:
-		if depth > scim.MaxDepth {
-			return &InputError{path, fmt.Sprintf("the value has more than %d nested objects and arrays", scim.MaxDepth)}
+		return depth <= scim.MaxDepth && !slices.ContainsFunc(v, func(e any) bool { return !storable(e, depth+1) })
+	case *scim.Object:
+		if depth > scim.MaxDepth || v.Len() > scim.MaxMembers {
+			return false
 		}
+		for name, e := range v.All() {
+			if !storableText(name) || !storable(e, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func storableText(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
+
+// problemIn returns the error for the first part of a value that is not storable.
+func problemIn(value any, path string, depth int) *InputError {
+	switch v := value.(type) {
+	case []any:
 		for i, e := range v {
-			if problem := problemIn(e, fmt.Sprintf("%s[%d]", path, i), depth+1); problem != nil {
-				return problem
+			if depth <= scim.MaxDepth && !storable(e, depth+1) {
+				return problemIn(e, fmt.Sprintf("%s[%d]", path, i), depth+1)
 			}
 		}
 	case *scim.Object:
-		if depth > scim.MaxDepth || v.Len() > scim.MaxMembers {
-			return &InputError{path, fmt.Sprintf("at most %d members and %d nested objects and arrays are allowed", scim.MaxMembers, scim.MaxDepth)}
-		}
 		for name, e := range v.All() {
-			if problem := problemOf(name, path); problem != nil {
-				return problem
-			}
-			if problem := problemIn(e, path+"."+name, depth+1); problem != nil {
-				return problem
+			if depth <= scim.MaxDepth && v.Len() <= scim.MaxMembers && storableText(name) && !storable(e, depth+1) {
+				return problemIn(e, path+"."+name, depth+1)
 			}
 		}
-	}
-	return nil
-}
-
-func problemOf(text, path string) *InputError {
-	if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
+	case string:
 		return &InputError{path, "the value must not contain U+0000 or invalid UTF-8"}
 	}
-	return nil
+	return &InputError{path, fmt.Sprintf(
+		"an object has at most %d members, no name with U+0000, and at most %d nested objects and arrays", scim.MaxMembers, scim.MaxDepth)}
 }
 
 // stored returns the stored form of a user, or an *InputError. rules are those of the app, nil if it has none.
