@@ -108,7 +108,9 @@ func newHandler(o Options) (*rest.Handler, error) {
 		o.Imports = defaultImports{o.Engine}
 	}
 	a := newAPI(o)
-	return rest.NewHandler(a.routes(), rest.Options{Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger})
+	return rest.NewHandler(a.routes(), rest.Options{
+		Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,
+	})
 }
 
 func newAPI(o Options) *api {

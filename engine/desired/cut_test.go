@@ -14,8 +14,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestWrite_CutAtEachStatement closes the connection at each statement of a write. Afterwards either the changes and their marks are stored,
-// or neither, and a repetition of the write completes it.
+// TestWrite_CutAtEachStatement closes the connection at each statement of a write. Afterwards either the changes and their marks are
+// stored, or neither, and a repetition of the write completes it.
 func TestWrite_CutAtEachStatement(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		dialect := sqlstore.Dialect(p.Dialect.String())
