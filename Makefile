@@ -69,7 +69,7 @@ race: ## run all tests with the race detector
 
 # Packages with concurrent code; packages that only compute are omitted. Of the management API and the sandbox, only the tests with concurrent
 # requests run, because all other tests send one request after the other. `make race` omits nothing.
-RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/membership ./engine/internal/probe ./engine/jobs ./engine/jobs/riverjobs ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
+RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/membership ./engine/internal/probe ./engine/desired ./engine/jobs ./engine/jobs/riverjobs ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./internal/sqldb/rowcache ./scim/wirelog \
 	./mgmtapi/internal/hooks/calls ./mgmtapi/internal/tokens
 RACING_TESTS := Parallel|Concurrent|Outlives|BusyLane|Scheduled|StoppedServer|WalkGroupPush|CachedCaller|Reset_During|KeysOf|ValidatedInTransaction|AsyncTransition_Survives

@@ -108,21 +108,14 @@ func newHandler(o Options) (*rest.Handler, error) {
 		o.Imports = defaultImports{o.Engine}
 	}
 	a := newAPI(o)
-	return rest.NewHandler(a.routes(), rest.Options{Guard: allowAll{}, Limiter: allowAll{}, Words: words(), Now: o.Now, Logger: o.Logger})
+	return rest.NewHandler(a.routes(), rest.Options{
+		Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,
+	})
 }
 
 func newAPI(o Options) *api {
 	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
 }
-
-// allowAll allows all requests, because the embedder has already authorized them.
-type allowAll struct{}
-
-func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {
-	return rest.Caller(r.Context()), nil
-}
-func (allowAll) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
-func (allowAll) Take(_, _ string) (none rest.Quota)                         { return none }
 
 // Operation is an operation of the API.
 type Operation struct {

@@ -4,7 +4,8 @@ package archtest
 // other modules can use all of them.
 var Public = []string{
 	"scim", "scim/filter", "scim/lenient", "scim/patch", "scim/schema", "scim/wirelog",
-	"engine", "engine/control", "engine/control/client", "engine/enginetest", "engine/jobs",
+	"engine", "engine/control", "engine/control/client", "engine/desired", "engine/desired/desiredapi", "engine/enginetest",
+	"engine/jobs",
 	"engine/jobs/jobstest", "engine/jobs/riverjobs", "engine/mapping", "engine/metrics", "engine/provision",
 	"engine/sqlstore", "engine/store", "engine/storetest",
 	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest",

@@ -72,8 +72,9 @@ type Parameter struct {
 
 // RequestBody is the body of a request.
 type RequestBody struct {
-	Content  Content `json:"content"`
-	Required bool    `json:"required,omitempty"`
+	Content     Content `json:"content"`
+	Description string  `json:"description,omitempty"`
+	Required    bool    `json:"required,omitempty"`
 }
 
 // Response is a response.

@@ -35,7 +35,14 @@ func (s *requestShape) bindPath(to reflect.Value, vars map[string]string) {
 // bind fills the request from headers, cookies, query and body. It returns an error if the body cannot be read, and records all other
 // errors in causes.
 func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
-	body, err := s.readBody(in)
+	streamed := s.body != nil && s.body.shape.kind == kindStream
+	var body any
+	var err error
+	if streamed {
+		err = s.bindStream(to, in.request)
+	} else {
+		body, err = s.readBody(in)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@
 //	form:"name"      a parameter of a form in the body, or of the query
 //	cookie:"name"    a cookie
 //	body:"required"  the JSON body, an object or an array, decoded into the field; body:"optional" accepts a request without one;
-//	                 a json.RawMessage receives it unchanged
+//	                 a json.RawMessage receives it unchanged; a Stream receives a body of lines, which the operation reads
 //
 // and, on these and on the members (json:"name") of a body:
 //

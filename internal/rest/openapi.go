@@ -90,6 +90,10 @@ func (d *document) add(op *operation) error {
 	}
 	if body := op.request.body; body != nil {
 		out.RequestBody = &openapi.RequestBody{Required: op.request.bodyRequired, Content: openapi.JSON(d.ref(body.shape))}
+		if body.shape.kind == kindStream {
+			out.RequestBody.Description = body.doc
+			out.RequestBody.Content = openapi.Content{mediaLines: {Schema: openapi.String()}}
+		}
 	}
 	if form := op.request.form; len(form) > 0 {
 		schema := openapi.Object(map[string]*openapi.Schema{})

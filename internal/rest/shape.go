@@ -24,6 +24,7 @@ const (
 	kindMap
 	kindObject
 	kindVerbatim // any JSON value, unchanged: json.RawMessage
+	kindStream   // a body of lines that the operation reads itself: Stream
 )
 
 // shape describes a Go type as JSON, for decoding, validation and the OpenAPI document.
@@ -58,6 +59,7 @@ var (
 	stdTime  = reflect.TypeFor[time.Time]()
 	wireTime = reflect.TypeFor[Time]()
 	verbatim = reflect.TypeFor[json.RawMessage]()
+	stream   = reflect.TypeFor[Stream]()
 )
 
 // shaper compiles types to shapes. The map contains the compiled types, so that types may be recursive.
@@ -83,6 +85,10 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	}
 	if t == verbatim {
 		out.kind = kindVerbatim
+		return out, nil
+	}
+	if t == stream {
+		out.kind = kindStream
 		return out, nil
 	}
 	var err error
@@ -295,7 +301,7 @@ func shapeOfRequest(t reflect.Type, words Words) (*requestShape, error) {
 		default:
 			return nil, fmt.Errorf("request type %s: body is neither required nor optional", t)
 		}
-		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray && k != kindVerbatim {
+		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray && k != kindVerbatim && k != kindStream {
 			return nil, fmt.Errorf("request type %s: the body is neither an object nor an array", t)
 		}
 		out.body = &body

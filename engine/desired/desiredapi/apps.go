@@ -1,0 +1,110 @@
+package desiredapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/desired"
+	"github.com/scimwright/scimwright/engine/mapping"
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+func (a *api) appRoutes() []rest.Route {
+	const tag, one = "Apps", "/apps/{app}"
+	return []rest.Route{
+		row(a, tag, "listApps", "GET /apps", "List the apps", a.listApps),
+		row(a, tag, "putApp", "PUT "+one, "Create or replace an app with its target", a.putApp),
+		row(a, tag, "getApp", "GET "+one, "Show an app, without credentials", a.getApp),
+		row(a, tag, "deleteApp", "DELETE "+one,
+			"Delete an app with its users, groups and members, without requests to its target", a.deleteApp),
+	}
+}
+
+// App is an app.
+type App struct {
+	ID             string    `json:"id" readOnly:"true" doc:"id of the app"`
+	Version        int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"increases with each change"`
+	Target         Target    `json:"target" required:"true" doc:"the SCIM server of the app"`
+	Mapping        *Mapping  `json:"mapping,omitempty" doc:"rules that derive the resources of users from their profiles"`
+	HasCredentials bool      `json:"hasCredentials" readOnly:"true" doc:"a secret or a client key is stored"`
+	ChangedAt      time.Time `json:"changedAt" readOnly:"true" doc:"time of the last change"`
+}
+
+// Mapping derives resources from profiles.
+type Mapping struct {
+	Attributes map[string]string `json:"attributes" max:"500" doc:"any, string, integer, number, boolean, array or object, by attribute"`
+	Rules      []Rule            `json:"rules" max:"500" doc:"one rule for each attribute of the target"`
+}
+
+// Rule assigns a value to an attribute of the target.
+type Rule struct {
+	Target     string `json:"target" required:"true" max:"1024" doc:"path on the target, such as name.givenName"`
+	Expression string `json:"expression,omitempty" max:"10000" doc:"expression whose result is the value, such as user.firstName"`
+	Constant   any    `json:"constant,omitempty" doc:"the value itself, instead of an expression"`
+	CreateOnly bool   `json:"createOnly,omitempty" doc:"set the attribute only when the account is created"`
+}
+
+type listAppsRequest struct{ position }
+
+type putAppRequest struct {
+	appPath
+	Body App `body:"required"`
+}
+
+type deleteAppRequest struct {
+	appPath
+	versionQuery
+}
+
+func (a *api) listApps(ctx context.Context, r *listAppsRequest) (rest.Page[App], error) {
+	read := func(after string, n int) ([]desired.App, error) { return a.s.Apps(ctx, after, n) }
+	return pageOf(ctx, r.position, read, shownApp, func(a *desired.App) string { return a.ID })
+}
+
+func (a *api) putApp(ctx context.Context, r *putAppRequest) (Written, error) {
+	target, err := r.Body.Target.engine()
+	if err != nil {
+		return Written{}, err
+	}
+	app := desired.App{ID: r.App, Version: r.Body.Version, Target: target}
+	if m := r.Body.Mapping; m != nil {
+		for name, kind := range m.Attributes {
+			if app.Mapping.Attributes == nil {
+				app.Mapping.Attributes = map[string]mapping.Kind{}
+			}
+			app.Mapping.Attributes[name] = mapping.Kind(kind)
+		}
+		for _, rule := range m.Rules {
+			app.Mapping.Rules = append(app.Mapping.Rules, mapping.Rule(rule))
+		}
+	}
+	changed, err := a.s.PutApp(ctx, app)
+	return Written{ID: r.App, Version: r.Body.Version, Changed: changed}, rejected(err, r.App, "", "")
+}
+
+func (a *api) getApp(ctx context.Context, r *appPath) (App, error) {
+	app, err := a.s.App(ctx, r.App)
+	return shownApp(&app), rejected(err, r.App, "", "")
+}
+
+func (a *api) deleteApp(ctx context.Context, r *deleteAppRequest) (Written, error) {
+	changed, err := a.s.DeleteApp(ctx, r.App, r.Version)
+	return Written{ID: r.App, Version: r.Version, Changed: changed}, rejected(err, r.App, "", "")
+}
+
+func shownApp(a *desired.App) App {
+	out := App{
+		ID: a.ID, Version: a.Version, Target: targetOf(&a.Target), HasCredentials: a.HasCredentials, ChangedAt: a.ChangedAt,
+	}
+	if len(a.Mapping.Rules)+len(a.Mapping.Attributes) == 0 {
+		return out
+	}
+	out.Mapping = &Mapping{Attributes: map[string]string{}, Rules: []Rule{}}
+	for name, kind := range a.Mapping.Attributes {
+		out.Mapping.Attributes[name] = string(kind)
+	}
+	for _, rule := range a.Mapping.Rules {
+		out.Mapping.Rules = append(out.Mapping.Rules, Rule(rule))
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package desired
+
+import (
+	"errors"
+	"fmt"
+)
+
+// StaleError is returned for a write with an older version than the stored one. The write has changed nothing.
+type StaleError struct{ Current int64 }
+
+// Error returns a message with the stored version.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("desired: the version is older than the stored version %d", e.Current)
+}
+
+// ContentError is returned for a write with the stored version and other content. The write has changed nothing.
+type ContentError struct{ Version int64 }
+
+// Error returns a message with the version.
+func (e *ContentError) Error() string {
+	return fmt.Sprintf("desired: version %d is stored with other content: use a higher version", e.Version)
+}
+
+// GapError is returned for a MemberDelta whose Base is not the stored version of the members, for example because a delta is missing. The
+// write has changed nothing. Write the missing deltas first, or all members with PutMembers.
+type GapError struct{ Base, Current int64 }
+
+// Error returns a message with both versions.
+func (e *GapError) Error() string {
+	return fmt.Sprintf("desired: the change is based on version %d, but version %d is stored: write the missing changes, or all members",
+		e.Base, e.Current)
+}
+
+// InputError is returned for an invalid value.
+type InputError struct {
+	Member  string // name in JSON, empty if the error concerns the whole object
+	Problem string
+}
+
+// Error returns a message with the member.
+func (e *InputError) Error() string {
+	if e.Member == "" {
+		return "desired: " + e.Problem
+	}
+	return "desired: " + e.Member + ": " + e.Problem
+}
+
+var (
+	// ErrNoSeal is returned for a write with a secret if Options.Seal is not set.
+	ErrNoSeal = errors.New("desired: Options.Seal is required to store secrets")
+	// ErrNotAttached is returned for a write before Attach.
+	ErrNotAttached = errors.New("desired: no engine: call Store.Attach first")
+	// ErrSnapshot is returned if the state of a snapshot does not allow the operation, for example because a later snapshot has replaced it.
+	ErrSnapshot = errors.New("desired: the state of the snapshot does not allow this operation")
+)

@@ -1,0 +1,57 @@
+package desired
+
+import (
+	"fmt"
+
+	"github.com/scimwright/scimwright/internal/seal"
+)
+
+// Seal encrypts secrets at rest. The binding identifies the place where the encrypted text is stored: Open fails with another binding.
+type Seal interface {
+	Seal(plain, binding string) (string, error)
+	Open(sealed, binding string) (string, error)
+}
+
+// NewKey returns a Seal with one key of 32 bytes (AES-256-GCM).
+func NewKey(key []byte) (Seal, error) {
+	k, err := seal.New(key)
+	if err != nil {
+		return nil, fmt.Errorf("desired: %w", err)
+	}
+	return k, nil
+}
+
+// hide returns the encrypted form of a secret, and an empty string for an empty secret.
+func (s *Store) hide(secret, binding string) (string, error) {
+	switch {
+	case secret == "":
+		return "", nil
+	case s.seal == nil:
+		return "", ErrNoSeal
+	}
+	text, err := s.seal.Seal(secret, binding)
+	if err != nil {
+		return "", fmt.Errorf("desired: %w", err)
+	}
+	return text, nil
+}
+
+// reveal returns the secret of an encrypted form.
+func (s *Store) reveal(hidden, binding string) (string, error) {
+	switch {
+	case hidden == "":
+		return "", nil
+	case s.seal == nil:
+		return "", ErrNoSeal
+	}
+	secret, err := s.seal.Open(hidden, binding)
+	if err != nil {
+		return "", fmt.Errorf("desired: a stored secret: %w", err)
+	}
+	return secret, nil
+}
+
+func appBinding(app string) string { return "desired_app/" + app }
+
+// passwordBinding binds a password to its user. The id of an app contains no slash.
+func passwordBinding(app, user string) string { return "desired_principal/" + app + "/" + user }
