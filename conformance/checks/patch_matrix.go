@@ -476,7 +476,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "remove-not-set",
-		title:     "The operation remove of an attribute without a value succeeds and changes nothing",
+		title:     "The operation remove of an attribute without a value changes nothing and succeeds, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2.2-10"),
 		level:     should,
 		mayReject: true,
@@ -484,7 +484,7 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "remove", "path": "nickName"}),
 		want:      wants("nickName", nil, "displayName", "Stays"),
 		why:       "A client that removes a value may not know whether the attribute has one; after an error, its whole update is lost.",
-		fix:       "Return 200 or 204 if the attribute has no value.",
+		fix:       "Return 200 or 204 if the attribute has no value; 400 is permitted.",
 	},
 	patchCell{
 		id:        "remove-no-match",

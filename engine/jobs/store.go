@@ -13,7 +13,7 @@ type Store interface {
 	// RecoverJobs makes the jobs due that were running when the previous process ended.
 	RecoverJobs(ctx context.Context, now time.Time) error
 	// ClaimJobs changes up to limit due jobs of the kinds, those with the earliest times, to running, and raises their attempts. next is the
-	// time at which the next waiting job of the kinds is due, zero if none is waiting for a later time.
+	// earliest time after now at which a waiting job of the kinds is due, zero if there is none.
 	ClaimJobs(ctx context.Context, kinds []string, now time.Time, limit int) (claimed []Claimed, next time.Time, err error)
 	// EndJob stores the result of a claimed attempt. It ignores an attempt that is not the running one.
 	EndJob(ctx context.Context, c Claimed, r Result) error

@@ -229,9 +229,9 @@ func (e *Engine) assemble() {
 }
 
 // Start joins the engines that share the store, starts the work in the background and returns. It returns an error that wraps
-// store.ErrInUse if the database belongs to another process; SQLite has one engine at a time. After any other failure to join, the engine
-// retries in the background. A second call does nothing. The end of ctx does not stop the engine: call Stop. After Stop, Start returns an
-// error.
+// store.ErrInUse if the database belongs to another process; SQLite has one engine at a time. Nothing is then started, and Start may be
+// called again. After any other failure to join, the engine retries in the background. A call after a successful call does nothing. The end
+// of ctx does not stop the engine: call Stop. After Stop, Start returns an error.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,6 +33,21 @@ func TestActionsAndImages_Pinned(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{3, 1}, []int{uses, from})
+}
+
+// TestAction_IsYAML checks that the action can be loaded.
+func TestAction_IsYAML(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
+	require.NoError(t, err)
+	var action struct {
+		Inputs map[string]struct{ Description string }
+		Runs   struct{ Steps []map[string]any }
+	}
+	require.NoError(t, yaml.Unmarshal(text, &action))
+	require.NotEmpty(t, action.Runs.Steps)
+	for name, input := range action.Inputs {
+		require.NotEmpty(t, input.Description, name)
+	}
 }
 
 // TestMakefile_HardensBinary checks that the binary that contains C code is built with hardening. `make hardened` checks the result.

@@ -286,7 +286,8 @@ func (c *collection[T]) Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link) 
 // recallGaps is the number of documents of a page that are read by one statement each, between documents that are cached.
 const recallGaps = 4
 
-// recallPage calls each for the next n documents, as long as most of them are cached.
+// recallPage calls each for up to n next documents. It ends when two successive documents are not cached, after recallGaps documents that
+// are not, and at once if the first one is not.
 func (w *walk) recallPage(ctx context.Context, q Reader, n int, each func(*row) error) (read int, err error) {
 	c := w.t.rows(q)
 	if c == nil {

@@ -43,9 +43,9 @@ type Store struct {
 const schemaLock = "docstore.schema"
 
 // Open creates the tables of the collections and fills indexes that were not declared before. All of it happens in one transaction: after
-// an error the database is unchanged. An index whose declaration or Version changed since it was filled is filled again. If documents
-// exist, the logger of the database receives a message about it. Indexes that are no longer declared are removed; tables of other
-// collections stay.
+// an error the database is unchanged. Open also fills an index again if its declaration or Version has changed since. After the commit, it
+// logs one message for each collection with documents in which it has filled indexes. Indexes that are no longer declared are removed;
+// tables of other collections stay.
 //
 // now is the clock of Created and Updated; nil means time.Now. The store does not close db. The names of db define the schema and prefix of
 // the tables; the schema is created.

@@ -33,7 +33,7 @@ var concurrency = []Mutant{
 			name.Set("familyName", "Mixed")
 		}
 	})},
-	{"concurrency.put-loses-all", "none of several concurrent PUTs is stored", instead(putUser, unchanged)},
+	{"concurrency.put-loses-all", "no PUT of a user is stored, also none of several concurrent ones", instead(putUser, unchanged)},
 	{"concurrency.delete-500", "DELETE of a deleted user causes 500", changeStatus(deleteUser, 404, 500)},
 	{"concurrency.still-there", "a deleted user can still be read",
 		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {

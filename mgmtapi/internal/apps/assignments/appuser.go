@@ -31,7 +31,7 @@ type AppUser struct {
 	StatusChanged   *rest.Time          `json:"statusChanged" readOnly:"true" doc:"Time of the last change of the status."`
 	PasswordChanged *rest.Time          `json:"passwordChanged" readOnly:"true" doc:"Time of the last change of the password."`
 	LastSync        *rest.Time          `json:"lastSync" readOnly:"true" doc:"Time of the last successful provisioning."`
-	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"State of provisioning. DISABLED: the app provisions no users."`
+	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"State of provisioning. DISABLED: no request is needed."`
 	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
 	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
 	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, if requested by expand, and a failed task."`

@@ -33,7 +33,9 @@ const (
 // SyncState is the state of the synchronization of an app user with its target.
 type SyncState string
 
-// The sync states. SyncDisabled means that no request is pending.
+// The sync states. SyncDisabled means that the assignment needs no request: the application does not create accounts, the user is staged,
+// the engine has skipped the staged assignment, or the assignment has ended and its account needs no deactivation. After a successful
+// request, the state is SyncSynchronized.
 const (
 	SyncDisabled     SyncState = "DISABLED"
 	SyncOutOfSync    SyncState = "OUT_OF_SYNC"

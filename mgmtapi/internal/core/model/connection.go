@@ -34,9 +34,9 @@ const (
 // Connection is the provisioning connection of an application, with the features that use it. Its document id is the application id. An
 // application whose connection was never configured has no document.
 type Connection struct {
-	// Enabled is true if the connection was verified and activated.
+	// Enabled is true from an activation, which verifies the connection, until the next deactivation.
 	Enabled bool `json:"enabled"`
-	// Ended is true if the connection was enabled and then deactivated.
+	// Ended is true from a deactivation until the next activation. Before the first activation, neither Enabled nor Ended is true.
 	Ended   bool   `json:"ended,omitempty"`
 	BaseURL string `json:"baseUrl"`
 	// SealedToken is the token, or the secret of the OAuth client, encrypted with ConnectionBinding(app).
