@@ -200,8 +200,11 @@ var topics = []topic{
 		"filter.ew", "groups.find-ignores-case", "oracle.filter"}},
 	{id: "group-letter-case", evidence: "displayName of groups is compared case-sensitively", when: selected, min: 1,
 		checks: []string{"groups.find-ignores-case"}},
-	{id: "negation", evidence: "filters with not return wrong objects", when: selected, checks: []string{
-		"filter.not", "filter.not-of-and", "filter.not-before-*", "filter.de-morgan-*", "filter.double-negation"}},
+	{id: "negation", evidence: "filters with not match wrong objects or values", when: succeeded, checks: []string{
+		"filter.not", "filter.not-of-and", "filter.not-before-*", "filter.de-morgan-*", "filter.double-negation", "patch.filter-not-group"}},
+	{id: "primary-absent", evidence: "filters do not treat a value without primary as one with primary false", when: succeeded, min: 1,
+		unless: []string{"patch.filter-and", "filter.value-path"},
+		checks: []string{"filter.value-path-primary", "patch.filter-not-primary"}},
 	{id: "precedence", evidence: "and and or have the wrong precedence", when: selected, checks: []string{
 		"filter.precedence", "filter.precedence-between", "filter.precedence-mirrored"}},
 	{id: "sort-names", evidence: "sortBy does not find names with another case or a URN", when: succeeded, min: 3, checks: []string{
@@ -250,8 +253,10 @@ var topics = []topic{
 		"patch.unknown-attribute", "patch.unknown-urn"}},
 	{id: "patch-extension", evidence: "a PATCH of an extension that the user does not have leads to a server error", when: erred, min: 3,
 		checks: []string{"patch.*-extension-*", "patch.*-absent-extension", "patch.extension-keys", "oracle.patch"}},
+	{id: "extension-part", evidence: "a sub-attribute of an extension cannot be added by its path", when: rejected, min: 1,
+		unless: []string{"patch.add-extension"}, checks: []string{"patch.extension-part"}},
 	{id: "merged", evidence: "an add replaces the stored values", when: succeeded, checks: []string{
-		"patch.add-multi-valued", "patch.add-object", "patch.add-no-path"}},
+		"patch.add-multi-valued", "patch.add-object", "patch.add-no-path", "patch.add-several"}},
 	{id: "replaced", evidence: "a replace without a path adds values", when: succeeded, checks: []string{
 		"patch.replace-no-path", "groups.patch-replace-no-path"}},
 	{id: "complex", evidence: "a PATCH of a complex attribute removes the sub-attributes that it does not name", when: succeeded, min: 1,
