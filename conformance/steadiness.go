@@ -134,8 +134,8 @@ func (s *session) measureOrder(ctx context.Context, t *T, where string) {
 // steadiness returns what the run has detected so far.
 func (s *session) steadiness() Steadiness {
 	r := &s.wire.repeats
-	return Steadiness{UnstableOrder: s.unstableOrder, Visibility: s.lag, Requests: s.wire.requests, Repeated: r.count, Repeats: r.examples, Slow: r.slow,
-		UnsteadyFindings: s.unsteadyFindings}
+	return Steadiness{UnstableOrder: s.unstableOrder, Visibility: s.lag, Requests: s.wire.requests, Repeated: r.count, Repeats: r.examples,
+		Slow: r.slow, UnsteadyFindings: s.unsteadyFindings}
 }
 
 // maxConfirmations is the maximum number of times that the run repeats a check with findings. More than one is needed only if requests of

@@ -181,7 +181,8 @@ func differentlyAccepted(a, b *symptom) bool {
 	return other.accepted() && (!one.accepted() || one.endpoint != other.endpoint || one.operation != other.operation)
 }
 
-// A kind is what a finding shows about a request that the target must accept: it is rejected, or its successful response has wrong contents.
+// A kind is what a finding shows about a request that the target must accept: it is rejected, or its successful response has wrong
+// contents.
 type kind string
 
 const (

@@ -217,9 +217,9 @@ func separateLinked(groups []*group, of map[string]string) []*group {
 // filtersTopic is the topic of a target whose filters find nothing.
 const filtersTopic = "filters"
 
-// separateForeign separates symptoms from groups that are whole without being exactly a known fault, in two cases. First, the symptoms whose
-// topic differs from that of the group, if another group belongs to their topic: they are the same fault. Second, in a group of filters,
-// the symptoms with a topic whose finding is about a request without a filter.
+// separateForeign separates symptoms from groups that are whole without being exactly a known fault, in two cases. First, the symptoms
+// whose topic differs from that of the group, if another group belongs to their topic: they are the same fault. Second, in a group of
+// filters, the symptoms with a topic whose finding is about a request without a filter.
 func separateForeign(groups []*group, of map[string]string, byID map[string]*symptom) []*group {
 	var out []*group
 	for _, g := range groups {

@@ -119,6 +119,14 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"filter.eq filter.not", "groups.external-id"},
 		},
 		{
+			"a value without primary, in a list and in a path",
+			[]shown{missed("filter.value-path-primary"), missed("patch.filter-quotes"), missed("patch.filter-brackets"),
+				missed("patch.filter-not-primary")},
+			[]*group{{checks: []string{"filter.value-path-primary"}},
+				{checks: []string{"patch.filter-quotes", "patch.filter-brackets", "patch.filter-not-primary"}}},
+			[]string{"patch.filter-quotes patch.filter-brackets", "filter.value-path-primary patch.filter-not-primary"},
+		},
+		{
 			"no filter finds anything",
 			[]shown{missed("filter.eq"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
 			[]*group{{checks: []string{"filter.eq", "filter.not", "filter.not-of-and"}}, {checks: []string{"filter.double-negation"}}},

@@ -205,8 +205,12 @@ var topics = []topic{
 		"filter.ew", "groups.find-ignores-case", "oracle.filter"}},
 	{id: "group-letter-case", evidence: "displayName of groups is compared case-sensitively", when: selected, min: 1,
 		checks: []string{"groups.find-ignores-case"}},
-	{id: "negation", evidence: "filters with the operator \"not\" return wrong objects", when: selected, checks: []string{
-		"filter.not", "filter.not-of-and", "filter.not-before-*", "filter.de-morgan-*", "filter.double-negation"}},
+	{id: "negation", evidence: "filters with the operator \"not\" return wrong objects or values", when: succeeded,
+		unless: []string{"patch.filter-and"}, checks: []string{
+			"filter.not", "filter.not-of-and", "filter.not-before-*", "filter.de-morgan-*", "filter.double-negation", "patch.filter-not-group"}},
+	{id: "primary-absent", evidence: "filters do not treat a value without primary like a value with primary false", when: succeeded, min: 1,
+		unless: []string{"patch.filter-and", "filter.value-path"},
+		checks: []string{"filter.value-path-primary", "patch.filter-not-primary"}},
 	{id: "precedence", evidence: "the operators \"and\" and \"or\" have the wrong precedence", when: selected, checks: []string{
 		"filter.precedence", "filter.precedence-between", "filter.precedence-mirrored"}},
 	{id: "sort-names", evidence: "sortBy does not recognize names in another case or with a URN", when: succeeded, min: 3, checks: []string{
@@ -259,8 +263,10 @@ var topics = []topic{
 		"patch.unknown-attribute", "patch.unknown-urn"}},
 	{id: "patch-extension", evidence: "a PATCH of an extension of which the user has no data leads to a server error", when: erred, min: 3,
 		checks: []string{"patch.*-extension-*", "patch.*-absent-extension", "patch.extension-keys", "oracle.patch"}},
+	{id: "extension-part", evidence: "a PATCH add whose path is a sub-attribute of an extension is rejected", when: rejected, min: 1,
+		unless: []string{"patch.add-extension"}, checks: []string{"patch.extension-part"}},
 	{id: "merged", evidence: "a PATCH add replaces the stored values", when: succeeded, checks: []string{
-		"patch.add-multi-valued", "patch.add-object", "patch.add-no-path"}},
+		"patch.add-multi-valued", "patch.add-object", "patch.add-no-path", "patch.add-several"}},
 	{id: "replaced", evidence: "a PATCH replace without a path adds to the stored values", when: succeeded, checks: []string{
 		"patch.replace-no-path", "groups.patch-replace-no-path"}},
 	{id: "complex", evidence: "a PATCH of a complex attribute removes the sub-attributes that it does not name", when: succeeded, min: 1,

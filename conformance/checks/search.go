@@ -488,8 +488,8 @@ func searchGroups(ctx context.Context, t *T) {
 func searchLongFilter(ctx context.Context, t *T) {
 	searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 	p := peoplePrefix(t)
-	// Some targets need a time for a filter that grows faster than its length, and the load of their machine multiplies it. Therefore, the time
-	// for half of the filter determines the timeout for the whole one.
+	// Some targets need a time for a filter that grows faster than its length, and the load of their machine multiplies it. Therefore, the
+	// time for half of the filter determines the timeout for the whole one.
 	var half *conformance.Response
 	for _, conditions := range []int{75, 150} {
 		long := `userName eq ` + quote(p+"bob@example.com") + strings.Repeat(` or userName eq `+quote(p+"nobody@example.com"), conditions)

@@ -23,6 +23,8 @@ type accusation struct {
 const (
 	bySurvey = "an attribute that the target does not store as sent is replaced by another one"
 	byOrder  = "pages are compared as numbers or sets if the order of lists is not stable"
+	byState  = "the state after a rejected PATCH is compared with the state before, not with what was sent"
+	byWrite  = "a read is compared with the response to the write, not with what was sent"
 	byRepeat = byOrder + "; a finding that does not occur again is unsteady"
 )
 
@@ -36,9 +38,9 @@ var accusations = []accusation{
 	{"concurrency.put-whole", []string{"display-name-derived", "family-name-capitals", "two-attributes", "three-attributes"}, bySurvey},
 	{"create.long-text", []string{"display-name-derived", "display-name-read-only"}, bySurvey},
 	{"patch.message-schema", []string{"display-name-read-only"}, bySurvey},
-	{"patch.atomic", []string{"display-name-derived"}, "the state after a rejected PATCH is compared with the state before, not with what was sent"},
-	{"patch.wrong-type", []string{"family-name-capitals"}, "the state after a rejected PATCH is compared with the state before, not with what was sent"},
-	{"concurrency.read-your-writes", []string{"given-name-capitals"}, "a read is compared with the response to the write, not with what was sent"},
+	{"patch.atomic", []string{"display-name-derived"}, byState},
+	{"patch.wrong-type", []string{"family-name-capitals"}, byState},
+	{"concurrency.read-your-writes", []string{"given-name-capitals"}, byWrite},
 	{"concurrency.add-members", []string{"concurrent-writes-409"}, "concurrent requests may be rejected with 409, 412, 429 or 503"},
 	{"filter.no-match", []string{"id-filters-rejected"}, "400 invalidFilter is a permitted rejection of a filter on id"},
 	{"list.start-index-below-one", []string{"steadiness.random-order"}, byOrder},

@@ -38,7 +38,8 @@ func storesArrays(next http.Handler, putToo bool) http.Handler {
 		case array && r.Method == http.MethodPut && putToo:
 			send(w, http.StatusOK, body)
 		case array && r.Method == http.MethodPost && list && stored != nil:
-			send(w, http.StatusConflict, []byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","scimType":"uniqueness"}`))
+			send(w, http.StatusConflict,
+				[]byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","scimType":"uniqueness"}`))
 		case array && r.Method == http.MethodPost && list:
 			stored = body
 			send(w, http.StatusCreated, body)

@@ -72,7 +72,8 @@ func inCapitals(sub string) wrap {
 	named := func(op *scim.Object) bool {
 		path := strings.TrimPrefix(strings.ToLower(op.Text("path")), strings.ToLower(scim.UserSchema)+":")
 		value := op.Complex("value")
-		return path == strings.ToLower("name."+sub) || value.Text(sub) != "" || value.Complex("name").Text(sub) != "" || value.Text("name."+sub) != ""
+		return path == strings.ToLower("name."+sub) || value.Text(sub) != "" || value.Complex("name").Text(sub) != "" ||
+			value.Text("name."+sub) != ""
 	}
 	return layered(before(either(createUser, putUser), ofUser), edit(withJSON(patchUser, anyOp(named)), func(op *scim.Object) {
 		if text := op.Text("value"); text != "" && named(op) {
