@@ -441,7 +441,7 @@ func TestAccepted_UnreadableTargetKeepsWaiting(t *testing.T) {
 // TestAccepted_UnreadablePastDeadline checks that the engine sends no write again before it has read the account.
 func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
-	w.target.AsyncTimeout = 10 * time.Millisecond
+	w.target.AsyncTimeout = 2 * time.Second // ends after the first read, also on a busy machine
 	a := acceptances()["an update"]
 	a.begin(w)
 	w.fake.Inject(
@@ -464,7 +464,7 @@ func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 func TestAccepted_IgnoredAttribute(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.fake.Ignores = []string{"nickName"}
-	w.target.AsyncTimeout = 30 * time.Millisecond
+	w.target.AsyncTimeout = 3 * time.Second // long enough for CarryOut on a busy machine: after the time limit, the PUT is sent again
 	a := acceptances()["an update"]
 	a.begin(w)
 	u := withTitle("u-1", "ann", "director")
@@ -597,7 +597,7 @@ func TestAccepted_Shown(t *testing.T) {
 // TestAccepted_CreateNameTaken checks that the engine sends no second create if another account has the user name at the time limit.
 func TestAccepted_CreateNameTaken(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
-	w.as(func(t *engine.Target) { t.AsyncTimeout = 20 * time.Millisecond })
+	w.as(func(t *engine.Target) { t.AsyncTimeout = 3 * time.Second }) // ends after Add, also on a busy machine
 	w.respond202(enginetest.Fault{Times: 1})
 	w.set("u-1", user("u-1", "ann"))
 	w.pending(engine.User, "u-1", 1)
