@@ -2,7 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,15 +49,16 @@ func TestFence_HoldsEpoch(t *testing.T) {
 	l := leases[0]
 
 	waits := errors.New("waits for a lock")
-	waiting := func() (n int) {
-		require.NoError(t, pool.QueryRow(`SELECT COUNT(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n))
-		return n
+	waiting := func() (pids []int) { // sessions that wait for a lock
+		rows, err := pool.Query(`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+		pids, err = collect(rows, err, func(r *sql.Rows, pid *int) error { return r.Scan(pid) })
+		require.NoError(t, err)
+		return pids
 	}
 	soon := func(fn func(ctx context.Context) error) error { // returns waits if fn waits for a lock
-		before := waiting() // the server does not notice that an earlier call was canceled
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
+		before := waiting() // the server notices later that an earlier call was canceled
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
 		done := make(chan error, 1)
 		go func() { done <- fn(ctx) }()
 		for {
@@ -64,8 +67,8 @@ func TestFence_HoldsEpoch(t *testing.T) {
 				return err
 			case <-time.After(5 * time.Millisecond): // poll interval
 			}
-			if waiting() > before {
-				cancel(waits)
+			if slices.ContainsFunc(waiting(), func(pid int) bool { return !slices.Contains(before, pid) }) {
+				cancel()
 				<-done
 				return waits
 			}
