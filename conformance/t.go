@@ -210,7 +210,7 @@ func (t *T) withMarker(name, label string, body Doc) Doc {
 	return body
 }
 
-// Omit, as the value of a member of the argument extra of [T.User] or [T.Group], removes this member from the object.
+// Omit removes a member from an object if it is the value of this member in the argument extra of [T.User] or [T.Group].
 var Omit = struct{ omit bool }{true}
 
 func merge(defaults, extra Doc) Doc {

@@ -50,7 +50,8 @@ func (w Windows) Count(ctx context.Context, s *Store, name string, limit int, le
 	var ends int64
 	millis, difference := length.Milliseconds(), ClockDifference(length).Milliseconds()
 	err := s.db.Wrap(s.db.Writer()).QueryRow(ctx, fmt.Sprintf(countSQL, w.name),
-		name, now.UnixMilli(), millis, millis, difference, millis, difference, limit, millis, difference, limit).Scan(&ends, &out.Count, &out.Refused)
+		name, now.UnixMilli(), millis, millis, difference, millis, difference, limit, millis, difference, limit).
+		Scan(&ends, &out.Count, &out.Refused)
 	if err != nil {
 		return out, fmt.Errorf("docstore: count in %s: %w", w.name, err)
 	}
