@@ -46,8 +46,12 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 			if err = w.checkPresent(c); err == nil && states[key{c.Kind, c.ID}] == nil {
 				states[key{c.Kind, c.ID}] = &present{}
 			}
+		case unreadable:
+			err = c.err
 		}
-		outcomes[i].Err = err
+		if outcomes[i].Err = shortened(err); err != nil {
+			seen = append(seen, w.listed(c)...)
+		}
 		if wanted[i] != nil {
 			states[key{wanted[i].kind, wanted[i].id}] = &present{}
 		}
@@ -84,6 +88,23 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 		return err
 	}
 	return w.see(ctx, seen)
+}
+
+// listed returns the user or group of a rejected change in the upload of a snapshot: it exists, although its content is invalid.
+func (w *writing) listed(c Change) []key {
+	var k key
+	switch c := c.(type) {
+	case User:
+		k = key{engine.User, c.ID}
+	case Group:
+		k = key{engine.Group, c.ID}
+	case unreadable:
+		k = c.key
+	}
+	if w.snapshot == 0 || w.open[k.kind] != w.snapshot || checkID("id", k.id) != nil {
+		return nil
+	}
+	return []key{k}
 }
 
 // put compares a change with the present state, and replaces the state if the version is higher.
