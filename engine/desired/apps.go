@@ -35,6 +35,9 @@ func readApp(ctx context.Context, q sqldb.Queryer, app string) (r appRow, err er
 
 // existing returns an app, or an error that wraps engine.ErrUnknownApp.
 func existing(ctx context.Context, q sqldb.Queryer, app string) (appRow, error) {
+	if checkAppID(app) != nil { // PostgreSQL would report an error for invalid UTF-8
+		return appRow{}, fmt.Errorf("%w: %s", engine.ErrUnknownApp, app)
+	}
 	r, err := readApp(ctx, q, app)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && r.deleted:
