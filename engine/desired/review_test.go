@@ -204,7 +204,8 @@ func TestSecrets_LostKeyRemoved(t *testing.T) {
 // TestPutApp_SecretsElsewhere writes secrets to members that are returned, and values that the engine does not accept.
 func TestPutApp_SecretsElsewhere(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
-	bundle := "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\nAA==\n-----END EC PRIVATE KEY-----\n"
+	bundle := "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n" +
+		"-----BEGIN EC PRIVATE KEY-----\nAA==\n-----END EC PRIVATE KEY-----\n"
 	for member, change := range map[string]func(*engine.Target){
 		"target.tls.certificate":     func(t *engine.Target) { t.TLS.Certificate = bundle },
 		"target.tls.ca":              func(t *engine.Target) { t.TLS.CA = bundle },

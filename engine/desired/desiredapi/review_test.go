@@ -11,7 +11,8 @@ func TestBadInput_UTF8(t *testing.T) {
 	each(t, func(t *testing.T, h *host) {
 		h.putApp(1)
 		for _, path := range []string{
-			"/apps?after=%ff", "/apps/%ff", "/apps/%ff/users/u", "/apps/%ff/groups/g/members", "/apps/crm/users?after=%ff", "/apps/crm/users/%ff", "/apps/crm/groups/%ff",
+			"/apps?after=%ff", "/apps/%ff", "/apps/%ff/users/u", "/apps/%ff/groups/g/members",
+			"/apps/crm/users?after=%ff", "/apps/crm/users/%ff", "/apps/crm/groups/%ff",
 			"/apps/crm/groups/%ff/members", "/apps/crm/groups/g/members?after=%ff", "/apps/crm/snapshots/1/missing?after=%ff",
 			"/apps/crm/users/a%00", "/apps/a%00",
 		} {
