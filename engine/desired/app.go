@@ -84,11 +84,19 @@ func (a *App) check() error {
 			return err
 		}
 	}
+	if token, err := url.Parse(t.Auth.OAuth.TokenURL); err != nil || token.User != nil {
+		return &InputError{"target.auth.oauth.tokenUrl", "a URL without user is required"}
+	}
 	for member, text := range map[string]string{
 		"target.auth.secret": t.Auth.Secret, "target.tls.ca": t.TLS.CA, "target.tls.certificate": t.TLS.Certificate, "target.tls.key": t.TLS.Key,
 	} {
 		if len(text) > maxCredential || strings.ContainsRune(text, 0) {
 			return &InputError{member, fmt.Sprintf("the value must have at most %d bytes, and no U+0000", maxCredential)}
+		}
+	}
+	for member, text := range map[string]string{"target.tls.ca": t.TLS.CA, "target.tls.certificate": t.TLS.Certificate} {
+		if strings.Contains(text, "PRIVATE KEY-----") { // the Store returns these texts
+			return &InputError{member, "the value contains a private key: send it as target.tls.key"}
 		}
 	}
 	if err := checkEnums(t); err != nil {
@@ -100,6 +108,11 @@ func (a *App) check() error {
 	}
 	if len(t.Maintenance) > maxWindows {
 		return &InputError{"target.maintenance", fmt.Sprintf("at most %d windows are allowed", maxWindows)}
+	}
+	for i, w := range t.Maintenance {
+		if slices.ContainsFunc(w.Days, func(day time.Weekday) bool { return day < time.Sunday || day > time.Saturday }) {
+			return &InputError{fmt.Sprintf("target.maintenance[%d].days", i), "a day is not a day of the week"}
+		}
 	}
 	if _, err := scim.ParseAttrPath(cmp.Or(t.UserNameAttribute, "userName")); err != nil {
 		return &InputError{"target.userNameAttribute", err.Error()}
@@ -124,6 +137,7 @@ type enum struct{ member, value, allowed string }
 func checkEnums(t *engine.Target) error {
 	for _, e := range []enum{
 		{"target.auth.scheme", string(t.Auth.Scheme), "BEARER,RAW,BASIC,HEADER,CLIENT_CREDENTIALS"},
+		{"target.tls.minVersion", t.TLS.MinVersion, "1.2,1.3"},
 		{"target.style", string(t.Style), "catalog,wizard,auto"},
 		{"target.fallback", string(t.Fallback), "learn,none"},
 		{"target.onMissing", string(t.OnMissing), "recreate,fail"},

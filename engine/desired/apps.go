@@ -35,6 +35,9 @@ func readApp(ctx context.Context, q sqldb.Queryer, app string) (r appRow, err er
 
 // existing returns an app, or an error that wraps engine.ErrUnknownApp.
 func existing(ctx context.Context, q sqldb.Queryer, app string) (appRow, error) {
+	if checkAppID(app) != nil { // PostgreSQL would report an error for invalid UTF-8
+		return appRow{}, fmt.Errorf("%w: %s", engine.ErrUnknownApp, app)
+	}
 	r, err := readApp(ctx, q, app)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && r.deleted:
@@ -48,7 +51,8 @@ func existing(ctx context.Context, q sqldb.Queryer, app string) (appRow, error) 
 // lock makes the writes of an app run one at a time.
 func lock(ctx context.Context, tx *sqldb.Tx, app string) error { return tx.Lock(ctx, "desired/"+app) }
 
-// PutApp creates or replaces an app. It reports whether the content changed: with a repetition, changed is false. The engine gets marks
+// PutApp creates or replaces an app. It reports whether the content changed: with a repetition, or a
+// higher version with the same content, changed is false. The engine gets marks
 // for all users and groups if the target or the mapping changed in a way that concerns them. After other changes, such as credentials or
 // the end of a pause, the engine works on the app again.
 func (s *Store) PutApp(ctx context.Context, a App) (changed bool, err error) {
@@ -76,12 +80,13 @@ func (s *Store) PutApp(ctx context.Context, a App) (changed bool, err error) {
 		if found && old.version >= a.Version {
 			return s.repeatedApp(old, &a, doc, secrets)
 		}
-		changed = true
 		row := appRow{version: a.Version, doc: doc, secrets: hidden, matched: a.Version, changedAt: s.stamp()}
 		if !found || old.deleted {
+			changed = true
 			return writeApp(ctx, tx, a.ID, row)
 		}
-		return s.replaceApp(ctx, tx, e, a.ID, old, row, secrets)
+		changed, err = s.replaceApp(ctx, tx, e, a.ID, old, row, secrets)
+		return err
 	})
 	return changed, err
 }
@@ -101,39 +106,38 @@ func (s *Store) repeatedApp(old appRow, a *App, doc, secrets string) error {
 	return err
 }
 
-func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app string, old, row appRow, secrets string) error {
+// replaceApp stores a higher version of an app. It reports whether the content differs from the stored one.
+func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app string, old, row appRow, secrets string) (bool, error) {
 	before, err := decodeDoc(old.doc)
 	if err != nil {
-		return err
+		return false, err
 	}
 	after, err := decodeDoc(row.doc)
 	if err != nil {
-		return err
+		return false, err
 	}
-	stored, err := s.reveal(old.secrets, appBinding(app))
-	if err != nil && old.secrets != row.secrets {
-		stored = "" // the key was lost: the new credentials replace those that cannot be decrypted
-	}
-	required, err := effectOf(before, after, stored != secrets)
+	// Credentials that cannot be decrypted differ from all others, so that a new version can replace or remove them.
+	stored, lost := s.reveal(old.secrets, appBinding(app))
+	required, err := effectOf(before, after, lost != nil || stored != secrets)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if old.matched != old.version {
 		row.matched, row.matchedTo = old.matched, old.matchedTo
 	}
 	rules, err := json.Marshal(before.Mapping)
 	if err != nil {
-		return fmt.Errorf("desired: %w", err)
+		return false, fmt.Errorf("desired: %w", err)
 	}
 	newRules, err := json.Marshal(after.Mapping)
 	if err != nil {
-		return fmt.Errorf("desired: %w", err)
+		return false, fmt.Errorf("desired: %w", err)
 	}
 	if string(rules) != string(newRules) {
 		row.matched, row.matchedTo = 0, ""
 	}
 	if err := writeApp(ctx, tx, app, row); err != nil {
-		return err
+		return false, err
 	}
 	switch required {
 	case allMarked:
@@ -144,7 +148,7 @@ func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app stri
 		err = wakeLane(ctx, tx, e, app)
 	case noEffect:
 	}
-	return err
+	return required != noEffect, err
 }
 
 // wakeLane makes the engine read the target of an app again, by a mark of one principal. Without principals the engine has nothing to do.

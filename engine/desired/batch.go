@@ -82,7 +82,7 @@ type batch struct {
 type pendingLine struct {
 	number int
 	id     string
-	change Change // nil if the line is invalid
+	change Change // nil if the line is invalid and its user or group is not known
 	err    error
 }
 

@@ -161,41 +161,52 @@ func (s *Store) Group(ctx context.Context, app, group string) (engine.GroupState
 	return engine.GroupState{Want: a.record.want, DisplayName: d.DisplayName, RemoteID: d.RemoteID, DeleteRemote: d.DeleteRemote}, nil
 }
 
+// view returns what read returns, if the app exists afterwards. If it were checked before, a deletion of the app between the two queries
+// would result in an empty list, and the engine would remove the members on the target.
+func view[T any](ctx context.Context, s *Store, app string, read func(q sqldb.Queryer) (T, error)) (T, error) {
+	var none T
+	out, err := read(s.db.Reader())
+	if err != nil {
+		return none, err
+	}
+	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
+		return none, err
+	}
+	return out, nil
+}
+
 // Members implements engine.Directory.
 func (s *Store) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
-		return nil, err
-	}
-	ids, err := memberPage(ctx, s.db.Reader(), app, group, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
-	}
-	return ids, nil
+	return view(ctx, s, app, func(q sqldb.Queryer) ([]string, error) {
+		ids, err := memberPage(ctx, q, app, group, after, limit)
+		if err != nil {
+			return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
+		}
+		return ids, nil
+	})
 }
 
 // IsMember implements engine.Directory.
 func (s *Store) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
-		return nil, err
-	}
-	in, err := membersAmong(ctx, s.db.Dialect(), s.db.Reader(), app, group, users)
-	if err != nil {
-		return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
-	}
-	return in, nil
+	return view(ctx, s, app, func(q sqldb.Queryer) (map[string]bool, error) {
+		in, err := membersAmong(ctx, s.db.Dialect(), q, app, group, users)
+		if err != nil {
+			return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
+		}
+		return in, nil
+	})
 }
 
 // Principals implements engine.Lister.
 func (s *Store) Principals(ctx context.Context, app string, kind engine.Kind, after string, limit int) ([]string, error) {
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
-		return nil, err
-	}
-	ids, err := texts(ctx, s.db.Reader(), `SELECT principal_id FROM {desired_principal} WHERE app_id = ? AND kind = ? AND principal_id > ?
-		ORDER BY principal_id`+sqldb.Limit, app, string(kind), after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("desired: list the %ss of %s: %w", kind, app, err)
-	}
-	return ids, nil
+	return view(ctx, s, app, func(q sqldb.Queryer) ([]string, error) {
+		ids, err := texts(ctx, q, `SELECT principal_id FROM {desired_principal} WHERE app_id = ? AND kind = ? AND principal_id > ?
+			ORDER BY principal_id`+sqldb.Limit, app, string(kind), after, limit)
+		if err != nil {
+			return nil, fmt.Errorf("desired: list the %ss of %s: %w", kind, app, err)
+		}
+		return ids, nil
+	})
 }
 
 // Explain implements engine.Explainer.

@@ -3,6 +3,7 @@ package desired
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // StaleError is returned for a write with an older version than the stored one. The write has changed nothing.
@@ -43,6 +44,21 @@ func (e *InputError) Error() string {
 		return "desired: " + e.Problem
 	}
 	return "desired: " + e.Member + ": " + e.Problem
+}
+
+// shortened shortens an *InputError to MaxText bytes for each text: names and values in a line may be as long as the line.
+func shortened(err error) error {
+	input, ok := errors.AsType[*InputError](err)
+	if !ok {
+		return err
+	}
+	short := func(text string) string {
+		if len(text) <= MaxText {
+			return text
+		}
+		return strings.ToValidUTF8(text[:MaxText], "") + "..."
+	}
+	return &InputError{short(input.Member), short(input.Problem)}
 }
 
 var (

@@ -39,7 +39,7 @@ type line struct {
 	err    *InputError // the first invalid member
 }
 
-// parseLine decodes a line. id is the id in the line, if it could be read.
+// parseLine decodes a line. id is the id in the line, if it could be read. With an error, the change is an unreadable one or nil.
 func parseLine(data []byte) (c Change, id string, err error) {
 	o, err := scim.Decode(data)
 	if err != nil {
@@ -59,6 +59,12 @@ func parseLine(data []byte) (c Change, id string, err error) {
 		return nil, id, l.err
 	}
 	if c = read(l); l.err != nil {
+		switch c.(type) {
+		case User:
+			return unreadable{key{engine.User, id}, l.err}, id, l.err
+		case Group:
+			return unreadable{key{engine.Group, id}, l.err}, id, l.err
+		}
 		return nil, id, l.err
 	}
 	return c, id, nil

@@ -46,8 +46,12 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 			if err = w.checkPresent(c); err == nil && states[key{c.Kind, c.ID}] == nil {
 				states[key{c.Kind, c.ID}] = &present{}
 			}
+		case unreadable:
+			err = c.err
 		}
-		outcomes[i].Err = err
+		if outcomes[i].Err = shortened(err); err != nil {
+			seen = append(seen, w.listed(c)...)
+		}
 		if wanted[i] != nil {
 			states[key{wanted[i].kind, wanted[i].id}] = &present{}
 		}
@@ -84,6 +88,23 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 		return err
 	}
 	return w.see(ctx, seen)
+}
+
+// listed returns the user or group of a rejected change in the upload of a snapshot: it exists, although its content is invalid.
+func (w *writing) listed(c Change) []key {
+	var k key
+	switch c := c.(type) {
+	case User:
+		k = key{engine.User, c.ID}
+	case Group:
+		k = key{engine.Group, c.ID}
+	case unreadable:
+		k = c.key
+	}
+	if w.snapshot == 0 || w.open[k.kind] != w.snapshot || checkID("id", k.id) != nil {
+		return nil
+	}
+	return []key{k}
 }
 
 // put compares a change with the present state, and replaces the state if the version is higher.
@@ -234,6 +255,12 @@ const selectRecord = `SELECT principal_id, version, want, doc, password, changed
 
 // record returns a stored principal, or an error that wraps engine.ErrNotFound or engine.ErrUnknownApp.
 func (s *Store) record(ctx context.Context, app string, kind engine.Kind, id string) (r principalRecord, err error) {
+	if checkAppID(app) != nil {
+		return r, fmt.Errorf("%w: %s", engine.ErrUnknownApp, app)
+	}
+	if err := checkID("id", id); err != nil {
+		return r, err
+	}
 	err = r.scan(s.db.Reader().QueryRow(ctx, selectRecord+` AND principal_id = ?`, app, string(kind), id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		if _, err := existing(ctx, s.db.Reader(), app); err != nil {
@@ -332,6 +359,9 @@ func stored[T any](ctx context.Context, s *Store, app string, kind engine.Kind, 
 // StoredMembers returns the version of the members of a group, and one page of them, ascending by id, after the given id (empty for the
 // first page). Fewer than limit users end the list. The maximum limit is MaxPage. Version 0 means that no members were written.
 func (s *Store) StoredMembers(ctx context.Context, app, group, after string, limit int) (m Members, err error) {
+	if err := checkID("group", group); err != nil {
+		return m, err
+	}
 	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
 		return m, err
 	}

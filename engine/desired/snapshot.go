@@ -15,7 +15,8 @@ import (
 // Snapshot is a list of all users, or all groups, of an app that the caller uploads, to find those that the app has and the caller no
 // longer lists. The upload consists of batches with BatchOptions.Snapshot, whose lines either write the users or groups, or report that
 // they are present. A write by another call during the snapshot counts as well. An app has one snapshot of each kind at a time: a new one
-// replaces the previous one. A line that reports an object as present fails if the object was never written.
+// replaces the previous one. A line that reports an object as present fails if the object was never written. An object whose line fails is
+// in the snapshot, too, if the id of the line can be read.
 //
 // A snapshot alone removes nothing: ConfirmSnapshot does, and the engine's deletion guard (engine.Target.Guard) applies.
 type Snapshot struct {

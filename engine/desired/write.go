@@ -18,11 +18,18 @@ func (Group) change()       {}
 func (Members) change()     {}
 func (MemberDelta) change() {}
 func (Present) change()     {}
+func (unreadable) change()  {}
 
 // Present reports that a user or group still exists, without its content. It is a part of the upload of a snapshot.
 type Present struct {
 	Kind engine.Kind
 	ID   string
+}
+
+// unreadable is a line with an error whose user or group is known.
+type unreadable struct {
+	key
+	err error
 }
 
 // Result is what a change has done.

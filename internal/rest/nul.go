@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
 	textNUL     = "The value must not contain U+0000"
+	textUTF8    = "The parameter must be valid UTF-8"
 	textNULName = "The name must not contain U+0000"
 )
 
@@ -59,7 +61,7 @@ func (c *Causes) addNUL(path string, value any) {
 	}
 }
 
-// checkParameters rejects U+0000 in the parameters of a query or a form, including unknown ones.
+// checkParameters rejects U+0000 and invalid UTF-8 in the parameters of a query or a form, including unknown ones.
 func checkParameters(values url.Values) error {
 	var causes Causes
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -68,6 +70,8 @@ func checkParameters(values url.Values) error {
 			causes.Add(strconv.Quote(name), "%s", textNULName)
 		case slices.ContainsFunc(values[name], func(value string) bool { return hasNUL(value) }):
 			causes.Add(name, "%s", textNUL)
+		case !utf8.ValidString(name), slices.ContainsFunc(values[name], func(value string) bool { return !utf8.ValidString(value) }):
+			causes.Add(strings.ToValidUTF8(name, "?"), "%s", textUTF8)
 		}
 	}
 	return causes.Err()
