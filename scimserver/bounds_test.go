@@ -132,27 +132,39 @@ func TestLimits_Memory(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := serve(t, newMapStore(), tt.limit)
-			slow, send := io.Pipe()
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/Users", slow)
-			require.NoError(t, err)
-			req.Header.Set("Authorization", "Bearer "+token)
-			ended := make(chan int)
-			go func() {
-				resp, err := h.http.Do(req)
-				if err != nil {
-					ended <- 0
-					return
-				}
-				_ = resp.Body.Close()
-				ended <- resp.StatusCode
-			}()
-			// The server holds the buffer of this body while the rest does not arrive.
-			_, err = io.WriteString(send, `{"schemas":["`+scim.UserSchema+`"],"userName":"slow","title":"`+strings.Repeat("x", 33<<10))
-			require.NoError(t, err)
+			var send *io.PipeWriter
+			var ended chan int
+			// begin sends a part of a body. The server holds the buffer of this body while the rest does not arrive.
+			begin := func() {
+				var slow *io.PipeReader
+				slow, send = io.Pipe()
+				ended = make(chan int, 1)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/Users", slow)
+				require.NoError(t, err)
+				req.Header.Set("Authorization", "Bearer "+token)
+				go func(ended chan<- int) {
+					resp, err := h.http.Do(req)
+					_ = slow.Close()
+					if err != nil {
+						ended <- 0
+						return
+					}
+					_ = resp.Body.Close()
+					ended <- resp.StatusCode
+				}(ended)
+				_, _ = io.WriteString(send, `{"schemas":["`+scim.UserSchema+`"],"userName":"slow","title":"`+strings.Repeat("x", 33<<10))
+			}
+			begin()
 			var got *response
 			require.Eventually(t, func() bool {
 				got = h.do(t, http.MethodPost, "/Users", user("quick", object{"title": strings.Repeat("y", 20<<10)}))
-				return got.status == tt.status
+				select {
+				case <-ended: // the server rejected the slow body, because it held the quick one
+					begin()
+					return false
+				default:
+					return got.status == tt.status
+				}
 			}, 30*time.Second, time.Millisecond)
 			require.Equal(t, "1", got.header.Get("Retry-After"))
 			h.get(t, "/Users").want(t, 200)
