@@ -25,10 +25,12 @@ func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error
 }
 
 // lockKnown returns the marks of known principals. It locks their rows, so that Forget does not remove the app before they are marked, and
-// deletes the names of groups, which are unknown on the target. The marks are in the order in which rows are locked.
+// stores what is unknown now: the names of groups on the target, and whether users have an account. A late request may have created the
+// account of a user who is inactive by now and had none. The marks are in the order in which rows are locked.
 func lockKnown(ctx context.Context, tx *sqldb.Tx, marks []engine.Mark) (known []engine.Mark, err error) {
 	for _, m := range marks {
-		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END
+		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END,
+			tried = CASE WHEN kind = 'user' THEN 1 ELSE tried END
 			WHERE app_id = ? AND kind = ? AND principal_id = ?`, m.App, string(m.Kind), m.ID)
 		if err != nil {
 			return nil, err

@@ -272,6 +272,27 @@ func testNote(t *testing.T, s *suite) {
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
 }
 
+// testLateCreate lets a process die while its create is in flight. The next owner finds no account for the user, who is inactive by then.
+// The create arrives afterwards, so that the recheck has to search for the account again.
+//
+// Invariant 25
+func testLateCreate(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	old := s.claim()
+	note := []engine.Principal{{Kind: engine.User, ID: "a"}}
+	require.NoError(t, s.store.Start(t.Context(), old, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}, note))
+	s.die()
+	l := s.claim()
+	require.NoError(t, s.store.Start(t.Context(), l, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Inactive}}, note))
+	s.finish(l, store.Finish{ID: "a"})
+	require.False(t, s.state(engine.User, "a").MayExist, "the search has found no account")
+	s.now = s.now.Add(time.Hour)
+	n, _, err := s.store.RecheckInFlight(t.Context(), l, s.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.True(t, s.state(engine.User, "a").MayExist)
+}
+
 // testRechecks lets two processes of a lane die one after the other.
 func testRechecks(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"})

@@ -16,6 +16,7 @@ var suites = []struct {
 		{"lanes of a process that leaves", testLeave, nil},
 		{"recheck of principals in flight", testInFlight, nil},
 		{"note of principals in flight is replaced and removed", testNote, nil},
+		{"late create of an inactive user is searched for", testLateCreate, nil},
 		{"several rechecks", testRechecks, nil},
 	}},
 	{"Leases", []test{
