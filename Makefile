@@ -20,9 +20,9 @@ run: ## start the sandbox on 127.0.0.1:8080 with a small seeded organization
 # Packed relocations take 90 KB of the file instead of 6 MB, all of which are in memory after the start. They require ld 2.38 to build and
 # glibc 2.36 to run; on a machine with earlier ones the relocations are not packed.
 # The conformance suite is pure Go and static; without an external linker a position-independent binary would need ld.so.
-PACKED := $(shell ld --help 2>/dev/null | grep -q pack-relative-relocs && getconf GNU_LIBC_VERSION 2>/dev/null | \
+PACKED = $(shell ld --help 2>/dev/null | grep -q pack-relative-relocs && getconf GNU_LIBC_VERSION 2>/dev/null | \
   awk '{split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print ",-z,pack-relative-relocs"}')
-HARDENED := -trimpath -buildmode=pie -ldflags='-linkmode=external -extldflags=-Wl,-z,relro,-z,now$(PACKED)'
+HARDENED = -trimpath -buildmode=pie -ldflags='-linkmode=external -extldflags=-Wl,-z,relro,-z,now$(PACKED)'
 
 .PHONY: build
 build: ## build both commands into bin/ and check that the first is hardened

@@ -429,9 +429,7 @@ func (d *Dispatcher) release(ctx context.Context, t *Ownership, hold engine.Hold
 			return
 		}
 		d.o.Logger.WarnContext(ctx, "lane not released", "app", t.Lease.App, "error", err)
-		select {
-		case <-time.After(delay):
-		case <-retrying.Done():
+		if !pause.For(retrying, delay) {
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -143,20 +144,11 @@ func (p *prober) awaitState(ctx context.Context, path string, looks func(*scim.O
 		if ok(r) && looks(r.Body) {
 			return true, r
 		}
-		if p.fatal != nil || i == settleReads-1 || !pause(ctx, p.o.Settle/(settleReads-1)) {
+		if p.fatal != nil || i == settleReads-1 || !pause.For(ctx, p.o.Settle/(settleReads-1)) {
 			return false, r
 		}
 	}
 	return false, plan.Response{}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // change sends a change and checks whether it took effect.
@@ -232,7 +224,7 @@ func (p *prober) remove(ctx context.Context, f engine.Feature, path string, othe
 			p.note(f, engine.ProbeWorks, r, "")
 			return
 		}
-		if p.fatal != nil || i == settleReads-1 || !pause(ctx, p.o.Settle/(settleReads-1)) {
+		if p.fatal != nil || i == settleReads-1 || !pause.For(ctx, p.o.Settle/(settleReads-1)) {
 			break
 		}
 	}

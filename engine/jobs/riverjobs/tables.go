@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +16,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/jobs"
 )
 
@@ -32,9 +32,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 		if done || err != nil {
 			return err
 		}
-		select {
-		case <-time.After(lockRetry/2 + rand.N(lockRetry)):
-		case <-ctx.Done():
+		if !pause.For(ctx, pause.Around(lockRetry, 0.5)) {
 			return ctx.Err()
 		}
 	}
