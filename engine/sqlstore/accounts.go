@@ -81,8 +81,9 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 }
 
 // resolveAccount determines the owner of a user's account before the result f is stored, and changes f if the user does not get the
-// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes. With shared it returns errShared
-// if other users are concerned.
+// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes. If shared is true, it calls
+// shareAccounts instead of lockAccounts, and returns errShared if the result concerns other users. The caller then repeats the transaction
+// with shared = false.
 func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish, shared bool) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil

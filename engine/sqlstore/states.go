@@ -236,7 +236,8 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 	return status, err
 }
 
-// finish stores the result of a sequence. With shared it returns errShared if the result concerns the accounts of other users.
+// finish stores the result of a sequence. If shared is true, transactions for several users do not wait for each other, and finish returns
+// errShared if the result concerns the accounts of other users.
 func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shared bool) (status engine.Status, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		f := f // a copy: the transaction may run again
