@@ -66,7 +66,7 @@ func (p *page) release() {
 	p.server.giveBuffers(p.buffers)
 }
 
-// unload is called when a part was sent.
+// unload gives the memory of a large resource back, after the part with the resource was sent.
 func (p *page) unload() {
 	p.server.large.Release(p.weight)
 	p.weight = 0
@@ -116,8 +116,8 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 	return out
 }
 
-// fill appends resources until the buffer has the size or a large resource, or the page is complete. A page that waits for the memory of a
-// large resource has none itself, so that pages do not wait for each other. fill reports whether the page is complete.
+// fill appends resources until the buffer has the size or a large resource, or the page is complete. A page has at most one large resource
+// in memory, so that pages that wait for memory do not wait for each other. fill reports whether the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
 	for len(p.out) < size && p.weight == 0 {
 		if len(p.queue) == 0 {

@@ -85,8 +85,8 @@ type Collection[T any] interface {
 	// CachedReads marks a collection whose documents are cached, if the database caches rows (see sqldb.Rows). Reads outside of transactions
 	// then may return a document without a query. CachedReads returns the collection.
 	CachedReads() Collection[T]
-	// Remember caches a document that the transaction has inserted, when the transaction is committed. A link that is not nil is one that has
-	// no relations of the document.
+	// Remember caches a document that the transaction has inserted, after the commit. If link is not nil, the document is cached with the
+	// information that no relation of the link references it.
 	Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link)
 }
 

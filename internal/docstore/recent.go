@@ -287,7 +287,7 @@ func (c *collection[T]) Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link) 
 const recallGaps = 4
 
 // recallPage calls each for up to n next documents. It ends when two successive documents are not cached, after recallGaps documents that
-// are not, and at once if the first one is not.
+// are not cached, or immediately if the first document is not cached.
 func (w *walk) recallPage(ctx context.Context, q Reader, n int, each func(*row) error) (read int, err error) {
 	c := w.t.rows(q)
 	if c == nil {
