@@ -118,7 +118,7 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 	if o.Groups {
 		link = k.groups
 	}
-	var read struct { // one allocation, because the function refers to it
+	var read struct { // one struct instead of three variables, which the closure below would move to the heap one by one
 		scimserver.Raw
 		groups []string
 		linked bool
