@@ -60,13 +60,13 @@ func (s *server) newPage(r *request, q *query) *page {
 	return &page{server: s, ctx: r.Context(), query: q, origin: s.originIn(b, r.base), buffers: b}
 }
 
-// release gives the memory of the page back.
+// release returns the memory of the page to the server.
 func (p *page) release() {
 	p.unload()
 	p.server.giveBuffers(p.buffers)
 }
 
-// unload gives the memory of a large resource back, after the part with the resource was sent.
+// unload returns the memory of a large resource to the server, after the part with the resource was sent.
 func (p *page) unload() {
 	p.server.large.Release(p.weight)
 	p.weight = 0

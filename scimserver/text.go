@@ -91,7 +91,7 @@ func (s *server) newText() *text {
 	return &b.text
 }
 
-// release gives the memory of the text back.
+// release returns the memory of the text to the server.
 func (b *text) release() {
 	server, buffers := b.server, b.buffers
 	server.large.Release(b.weight)

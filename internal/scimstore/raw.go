@@ -188,7 +188,7 @@ func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte
 	return out, true, err
 }
 
-// usualPage is the number of resources for which readPage takes memory at once.
+// usualPage is the number of resources for which readPage allocates memory before it reads the first one.
 const usualPage = 128
 
 // readPage reads the resources of a page until their texts exceed the room.

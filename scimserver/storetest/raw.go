@@ -90,7 +90,7 @@ func rawMembers(t *testing.T, s scimserver.Store) {
 	}
 }
 
-// rawSelect reads pages at once and one resource at a time.
+// rawSelect reads each page by one call, and again by one call for each resource.
 func rawSelect(t *testing.T, s scimserver.Store) {
 	raw, all := rawStore(t, s)
 	one, err := filter.Parse(`userName eq "USER 3"`)
