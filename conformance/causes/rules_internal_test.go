@@ -96,7 +96,7 @@ func TestGroupsOf_AlmostExact(t *testing.T) {
 	}
 	add(accepts("put.j"))
 	for misses, want := range map[int]int{0: 1, 1: 1, 2: 2} {
-		groups := groupsOf(symptoms, []pick{{signature: signature, symptoms: predicted, misses: misses}}, newLinker(symptoms, together{}),
+		groups := groupsOf(symptoms, nil, []pick{{signature: signature, symptoms: predicted, misses: misses}}, newLinker(symptoms, together{}),
 			map[string]int{})
 		require.Len(t, groups, want, "%d checks pass", misses)
 	}

@@ -53,6 +53,7 @@ type Cause struct {
 	Checks   []string            `json:"checks"`            // ids of the checks that complain, the one of Rule first
 	Blocked  []string            `json:"blocked,omitempty"` // ids of the checks that have no result because of the cause
 	Findings int                 `json:"findings"`
+	First    []string            `json:"first,omitempty"` // commands that create the objects on which After and Curl depend
 	After    string              `json:"after,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
 	Why      string              `json:"why,omitempty"`
@@ -322,10 +323,8 @@ func cause(c causes.Cause) Cause {
 		Clients:  c.Clients,
 	}
 	if c.Exchange != nil {
-		out.Curl = wirelog.Curl(*c.Exchange)
-	}
-	if c.Write != nil {
-		out.After = wirelog.Curl(*c.Write)
+		run := commandsOf(c)
+		out.First, out.After, out.Curl = run.creates, run.after, run.shown
 	}
 	return out
 }
