@@ -57,7 +57,7 @@ type Finding struct {
 // A Preparation is a request that created an object, and the id that the target assigned to the object.
 type Preparation struct {
 	ID string
-	// Exchange is redacted.
+	// Exchange is the redacted POST. It is nil if another request created the object, such as a bulk request.
 	Exchange *wirelog.Exchange
 }
 

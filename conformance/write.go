@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -57,18 +58,21 @@ func (t *T) writeBefore(read *wirelog.Exchange) *wirelog.Exchange {
 func (t *T) preparation(of ...*wirelog.Exchange) []Preparation {
 	var objects []*Created
 	for _, c := range slices.Concat(slices.Collect(maps.Values(t.Fixture)), *t.ledger) {
-		if c.post != nil && c.ID != "" && !slices.Contains(of, c.post) && !slices.Contains(objects, c) {
+		if c.ID != "" && (c.post == nil || !slices.Contains(of, c.post)) && !slices.Contains(objects, c) {
 			objects = append(objects, c)
 		}
 	}
-	slices.SortStableFunc(objects, func(a, b *Created) int { return a.post.At.Compare(b.post.At) })
+	slices.SortStableFunc(objects, func(a, b *Created) int { return cmp.Compare(a.entry, b.entry) }) // the order of the requests
 	needed := map[*Created]bool{}
 	var visit func(e *wirelog.Exchange)
 	visit = func(e *wirelog.Exchange) {
 		text := requestText(e)
 		for _, c := range objects {
-			if !needed[c] && c.post != e && !c.post.At.After(e.At) && (strings.Contains(text, c.ID) || isSearch(e) && t.names(text, c)) {
-				needed[c] = true
+			if needed[c] || c.post == e || c.post != nil && c.post.At.After(e.At) || !hasID(text, c.ID) && (!isSearch(e) || !t.names(text, c)) {
+				continue
+			}
+			needed[c] = true
+			if c.post != nil {
 				visit(c.post)
 			}
 		}
@@ -85,6 +89,21 @@ func (t *T) preparation(of ...*wirelog.Exchange) []Preparation {
 		}
 	}
 	return out
+}
+
+// hasID reports whether the text of a request contains an id as a segment of a path or as a string in quotation marks.
+func hasID(text, id string) bool {
+	for rest := text; ; {
+		at := strings.Index(rest, id)
+		if at < 0 {
+			return false
+		}
+		after := rest[at+len(id):]
+		if at > 0 && strings.ContainsRune(`/"`, rune(rest[at-1])) && (after == "" || strings.ContainsRune(`/?" `, rune(after[0]))) {
+			return true
+		}
+		rest = after
+	}
 }
 
 // requestText returns the decoded URL and the body of a request.

@@ -56,6 +56,7 @@ type Cause struct {
 	First    []string            `json:"first,omitempty"` // commands that create the objects on which After and Curl depend
 	After    string              `json:"after,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
+	Last     string              `json:"last,omitempty"` // commands that delete these objects
 	Why      string              `json:"why,omitempty"`
 	Fix      string              `json:"fix,omitempty"`
 	Clients  []string            `json:"clients,omitempty"` // provisioning clients that depend on a violated requirement
@@ -324,7 +325,7 @@ func cause(c causes.Cause) Cause {
 	}
 	if c.Exchange != nil {
 		run := commandsOf(c)
-		out.First, out.After, out.Curl = run.creates, run.after, run.shown
+		out.First, out.After, out.Curl, out.Last = run.creates, run.after, run.shown, run.removes
 	}
 	return out
 }

@@ -103,7 +103,7 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 		if len(curl) > maxCurl && !long {
 			curl = fmt.Sprintf("%s %s, which returned %d; --all shows the request", e.Method, clipTo(visible(e.URL), width), e.Status)
 		}
-		p.creates(run.creates, long)
+		whole := p.creates(run.creates, long)
 		if run.after != "" {
 			after := run.after
 			if len(after) > maxCurl && !long {
@@ -112,6 +112,9 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 			p.line("    after     %s", after)
 		}
 		p.line("    shown by  %s", curl)
+		if whole && run.removes != "" {
+			p.line("    last      %s", run.removes)
+		}
 	}
 	p.wrapped("    why       ", c.Why)
 	if len(c.Clients) > 0 {
@@ -121,18 +124,19 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 	p.line("")
 }
 
-// creates writes the commands that create the objects again on which the next commands depend. If long is not set, it writes a single short
-// command, otherwise the number of the objects.
-func (p *printer) creates(commands []string, long bool) {
-	switch {
-	case len(commands) == 0:
-	case long || len(commands) == 1 && len(commands[0]) <= maxCurl:
+// creates writes the commands that create the objects again on which the next commands depend, and reports whether it has written all of
+// them. If long is not set, it writes a single short command, otherwise the number of the objects.
+func (p *printer) creates(commands []string, long bool) bool {
+	if long || len(commands) == 1 && len(commands[0]) <= maxCurl {
 		for _, c := range commands {
 			p.line("    first     %s", c)
 		}
-	default:
+		return true
+	}
+	if len(commands) > 0 {
 		p.line("    first     create %s of the run again; --all shows the commands", counted.Of(len(commands), "object"))
 	}
+	return false
 }
 
 // explained returns the number of findings that a cause explains and the first of their checks, as text.
