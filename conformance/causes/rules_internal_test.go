@@ -207,6 +207,13 @@ func TestHeadline_StatesFault(t *testing.T) {
 			"POST /Users returns 200 instead of 201",
 		},
 		{
+			shown{
+				what: `status of GET /Users?filter=userName sw "scimconf-abcdefgh-people-" and name.familyName eq "a"`,
+				want: "200, or 400 with scimType invalidFilter", got: "400 with scimType invalidValue",
+			},
+			`GET /Users?filter=name.familyName eq "a" returns 400 invalidValue instead of 200`,
+		},
+		{
 			shown{what: "status of the PATCH", want: "400", got: "500", exchange: sent("PATCH", "/Users/41c9", 500, "")},
 			"PATCH returns 500 instead of 400 (PATCH /Users/{id})",
 		},
