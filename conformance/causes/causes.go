@@ -101,7 +101,7 @@ var (
 )
 
 // manySymptoms is a number of symptoms: a target with that many has so many faults that together they resemble other faults.
-const manySymptoms = 150
+const manySymptoms = 120
 
 // groupsOf returns the groups of all symptoms: first those of the signatures, with the symptoms that are linked to them, then those of the
 // remaining symptoms.
