@@ -125,8 +125,8 @@ var topics = []topic{
 
 	// Lists and projection.
 	{id: "paging", evidence: "lists ignore count and startIndex", when: succeeded, requires: "list.count", checks: []string{
-		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.last-page", "list.with-sort", "list.groups", "filter.total",
-		"sort.pages", "sort.pages-descending", "oracle.pages"}},
+		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.last-page", "list.with-sort",
+		"list.groups", "filter.total", "sort.pages", "sort.pages-descending", "oracle.pages"}},
 	{id: "empty-page", evidence: "totalResults of a page without items is 0 although objects " +
 		"match", when: about("totalResults"), checks: []string{
 		"list.count-zero", "list.start-index-beyond", "list.known-total", "list.while-deleting", "search.count-zero"}},
@@ -179,8 +179,10 @@ var topics = []topic{
 		"filter.invalid-*", "filter.unknown-operator"}},
 	{id: "filter-syntax", evidence: "filters with invalid syntax are accepted", min: 5, when: failed, checks: []string{
 		"filter.invalid-*", "filter.unknown-operator", "search.invalid-filter"}},
-	{id: "filter-rest", evidence: "the text after a complete filter is ignored", when: func(e evidence) bool { return failed(e) || selected(e) },
-		checks: []string{"filter.invalid-syntax", "filter.group-without-blanks", "filter.invalid-no-conjunction", "filter.invalid-operand-of-pr"}},
+	{id: "filter-rest", evidence: "the text after a complete filter is ignored",
+		when: func(e evidence) bool { return failed(e) || selected(e) },
+		checks: []string{
+			"filter.invalid-syntax", "filter.group-without-blanks", "filter.invalid-no-conjunction", "filter.invalid-operand-of-pr"}},
 	{id: "filter-end", evidence: "filters with unbalanced parentheses or quotation marks are accepted", min: 1, when: failed,
 		checks: []string{
 			"filter.invalid-syntax"}},

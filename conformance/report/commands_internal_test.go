@@ -45,11 +45,12 @@ func TestCommands_UseNewIDs(t *testing.T) {
 	}, commandsOf(c))
 }
 
-// TestCommands_CreateByWrite checks that a POST before a read is one of the creates, and that an object that a bulk request created needs an
-// id from the reader.
+// TestCommands_CreateByWrite checks that a POST before a read is one of the creates, and that an object that a bulk request created needs
+// an id from the reader.
 func TestCommands_CreateByWrite(t *testing.T) {
 	t.Parallel()
-	run := commandsOf(causes.Cause{Write: request("POST", "/Users", `{"userName":"ann"}`), Exchange: request("GET", "/Users/a1?attributes=id", "")})
+	run := commandsOf(causes.Cause{
+		Write: request("POST", "/Users", `{"userName":"ann"}`), Exchange: request("GET", "/Users/a1?attributes=id", "")})
 	require.Len(t, run.creates, 1)
 	require.Empty(t, run.after)
 	require.Contains(t, run.shown, `/Users/'"$ID1"'?attributes=id'`)
