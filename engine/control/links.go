@@ -26,7 +26,7 @@ func (a *api) linkRoutes() []rest.Route {
 					return linked{}, err
 				}
 				return linked{Linked: len(r.Body.Links)}, nil
-			}),
+			}).Needs(engine.AccessApprove),
 	}
 }
 

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/scimwright/scimwright/internal/seal"
@@ -19,6 +20,22 @@ func NewKey(key []byte) (Seal, error) {
 		return nil, fmt.Errorf("desired: %w", err)
 	}
 	return k, nil
+}
+
+type withoutSecrets struct{}
+
+// WithoutSecrets returns a context for writes of a caller that may not write secrets: a write with a credential or a password returns
+// ErrSecrets.
+func WithoutSecrets(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutSecrets{}, true)
+}
+
+// secretsAllowed returns ErrSecrets if the context is of WithoutSecrets.
+func secretsAllowed(ctx context.Context) error {
+	if ctx.Value(withoutSecrets{}) != nil {
+		return ErrSecrets
+	}
+	return nil
 }
 
 // hide returns the encrypted form of a secret, and an empty string for an empty secret.

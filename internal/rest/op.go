@@ -33,6 +33,7 @@ type Info struct {
 	Summary     string   // one line
 	Description string   // more than one line, optional
 	Scopes      []string // required OAuth scopes, all of them
+	Access      string   // kind of permission, for Permitted
 	Public      bool     // requires no credentials
 	OAuth       bool     // errors have the OAuth form
 	Status      int      // status of a successful response
@@ -48,8 +49,10 @@ type Op[Req, Resp any] struct {
 	Tag         string
 	Summary     string
 	Description string
-	// Scopes are the scopes that a caller needs. Required, unless the operation is Public.
+	// Scopes are the scopes that a caller needs. Required, unless the operation is Public. An empty one stands for Access.
 	Scopes []string
+	// Access is the kind of permission that Permitted decides about. Default: AccessRead for GET, AccessWrite for all other methods.
+	Access string
 	// Public means that the operation requires no credentials: callers are not authenticated, and rest.Caller is zero.
 	Public bool
 	// OAuth means that errors of the operation have the OAuth form (RFC 6749 section 5.2). The operation is Public and authenticates the
@@ -73,6 +76,12 @@ type Op[Req, Resp any] struct {
 // Info describes the operation.
 func (o Op[Req, Resp]) Info() Info { return o.row().describe() }
 
+// Needs returns the operation with another kind of permission.
+func (o Op[Req, Resp]) Needs(access string) Op[Req, Resp] {
+	o.Access = access
+	return o
+}
+
 // row is the part of an Op that does not depend on its types. All code that does not is in methods of row: the compiler generates the
 // methods of Op again for each of the several hundred pairs of types.
 type row struct {
@@ -84,8 +93,8 @@ type row struct {
 func (o Op[Req, Resp]) row() row {
 	return row{
 		info: Info{
-			ID: o.ID, Tag: o.Tag, Summary: o.Summary, Description: o.Description, Scopes: o.Scopes, Public: o.Public, OAuth: o.OAuth,
-			Status: o.Status, Also: o.Also,
+			ID: o.ID, Tag: o.Tag, Summary: o.Summary, Description: o.Description, Scopes: o.Scopes, Access: o.Access, Public: o.Public,
+			OAuth: o.OAuth, Status: o.Status, Also: o.Also,
 		},
 		route: o.Route, request: reflect.TypeFor[Req](), response: reflect.TypeFor[Resp](),
 	}
@@ -95,6 +104,15 @@ func (r row) describe() Info {
 	info := r.info
 	info.Method, info.Path, _ = strings.Cut(r.route, " ")
 	info.Scopes = slices.Clone(info.Scopes)
+	if info.Access == "" {
+		info.Access = AccessWrite
+		if info.Method == http.MethodGet {
+			info.Access = AccessRead
+		}
+	}
+	for i, scope := range info.Scopes {
+		info.Scopes[i] = cmp.Or(scope, info.Access)
+	}
 	if info.Status == 0 {
 		info.Status = http.StatusOK
 		if r.response == reflect.TypeFor[NoContent]() {

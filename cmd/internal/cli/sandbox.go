@@ -12,6 +12,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -54,8 +55,8 @@ type metricsFlags struct {
 	MetricsListen string `help:"${metricsListen}" placeholder:"ADDRESS" env:"SCIMWRIGHT_METRICS_LISTEN"`
 }
 
-func (f metricsFlags) options() sandbox.MetricsOptions {
-	return sandbox.MetricsOptions{Token: f.MetricsToken, Listen: f.MetricsListen}
+func (f metricsFlags) options() serving.MetricsOptions {
+	return serving.MetricsOptions{Token: f.MetricsToken, Listen: f.MetricsListen}
 }
 
 type sandboxCommand struct {
