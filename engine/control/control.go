@@ -34,9 +34,9 @@ type Options struct {
 	// engine, and returns an error response to other callers.
 	Authorize func(next http.Handler) http.Handler
 
-	// Permit reports whether a caller that Authorize has accepted may run an operation. Other callers get a response 403. Default: every
+	// Permit returns nil if a caller that Authorize has accepted may run an operation, and engine.ErrNotPermitted otherwise. Default: every
 	// operation.
-	Permit func(ctx context.Context, op Operation) bool
+	Permit func(ctx context.Context, op Operation) error
 	// Tenant returns the prefix of the ids of the caller's apps in the engine, such as "acme:". Requests and responses contain the ids
 	// without it, and lists contain no other apps. ctx is that of the request. Operations with engine.AccessFleet concern all tenants.
 	// Default: no prefix.
@@ -117,7 +117,13 @@ func newHandler(o Options) (*rest.Handler, error) {
 	}
 	guard := rest.Permitted{Holder: o.Tenant}
 	if permit := o.Permit; permit != nil {
-		guard.Permit = func(ctx context.Context, info rest.Info) bool { return permit(ctx, operationOf(info)) }
+		guard.Permit = func(ctx context.Context, info rest.Info) error {
+			err := permit(ctx, operationOf(info))
+			if errors.Is(err, engine.ErrNotPermitted) {
+				return rest.NotPermitted(info)
+			}
+			return err
+		}
 	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{
 		Guard: guard, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,

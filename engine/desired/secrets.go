@@ -22,6 +22,42 @@ func NewKey(key []byte) (Seal, error) {
 	return k, nil
 }
 
+// NewKeys returns a Seal with several keys of 32 bytes (AES-256-GCM): the first key encrypts, and all keys decrypt. To replace a key, put the
+// new one first, and remove the old one after Store.Reseal.
+func NewKeys(first []byte, others ...[]byte) (Seal, error) {
+	ring := &keyring{}
+	for _, key := range append([][]byte{first}, others...) {
+		k, err := seal.New(key)
+		if err != nil {
+			return nil, fmt.Errorf("desired: %w", err)
+		}
+		ring.keys = append(ring.keys, k)
+	}
+	return ring, nil
+}
+
+// keyring is a Seal with several keys.
+type keyring struct{ keys []*seal.Key }
+
+// Seal implements Seal.
+func (k *keyring) Seal(plain, binding string) (string, error) { return k.keys[0].Seal(plain, binding) }
+
+// Open implements Seal.
+func (k *keyring) Open(sealed, binding string) (plain string, err error) {
+	for _, key := range k.keys {
+		if plain, err = key.Open(sealed, binding); err == nil {
+			return plain, nil
+		}
+	}
+	return "", err
+}
+
+// Current reports whether the first key decrypts a text.
+func (k *keyring) Current(sealed, binding string) bool {
+	_, err := k.keys[0].Open(sealed, binding)
+	return err == nil
+}
+
 type withoutSecrets struct{}
 
 // WithoutSecrets returns a context for writes of a caller that may not write secrets: a write with a credential or a password returns

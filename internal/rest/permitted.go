@@ -18,8 +18,8 @@ const (
 type Permitted struct {
 	// Holder returns the name of the caller whose requests in flight share half of Options.MaxInFlight. Default: all callers share it.
 	Holder func(ctx context.Context) string
-	// Permit reports whether the caller may run an operation. Default: every operation.
-	Permit func(ctx context.Context, op Info) bool
+	// Permit returns an error unless the caller may run an operation. Default: every operation.
+	Permit func(ctx context.Context, op Info) error
 }
 
 // Authenticate implements Guard.
@@ -33,9 +33,14 @@ func (p Permitted) Authenticate(r *http.Request) (Principal, error) {
 
 // Authorize implements Guard.
 func (p Permitted) Authorize(ctx context.Context, _ Principal, op Info) error {
-	if p.Permit == nil || p.Permit(ctx, op) {
+	if p.Permit == nil {
 		return nil
 	}
+	return p.Permit(ctx, op)
+}
+
+// NotPermitted returns the error for an operation whose permission the caller lacks.
+func NotPermitted(op Info) *Error {
 	return Failf(CodeForbidden, "The operation %s requires the permission %s.", op.ID, op.Access)
 }
 

@@ -35,7 +35,8 @@ Start with "scimwright sandbox": it needs no configuration and prints the next s
 type commands struct {
 	Sandbox sandboxCommand `cmd:"" help:"Run the management API, the engine, a SCIM server and the console in one process."`
 	Serve   struct {
-		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run only the SCIM server."`
+		SCIM   serveSCIMCommand   `cmd:"" name:"scim" help:"Run only the SCIM server."`
+		Engine serveEngineCommand `cmd:"" help:"Run the provisioning engine as a service for identity providers in any language."`
 	} `cmd:"" help:"Run one component."`
 	Conform conformCommand  `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
 	Bench   benchCommand    `cmd:"" help:"Measure a SCIM server, or two servers in turns, with users that are removed again."`

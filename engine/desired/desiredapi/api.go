@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/internal/rest"
 )
@@ -28,9 +29,9 @@ type Options struct {
 	// Authorize is the authorization middleware of the embedder. It returns a handler that calls next for callers that may write the desired
 	// state of all apps, and returns an error response to other callers.
 	Authorize func(next http.Handler) http.Handler
-	// Permit reports whether a caller that Authorize has accepted may run an operation. Other callers get a response 403. Default: every
+	// Permit returns nil if a caller that Authorize has accepted may run an operation, and engine.ErrNotPermitted otherwise. Default: every
 	// operation.
-	Permit func(ctx context.Context, op Operation) bool
+	Permit func(ctx context.Context, op Operation) error
 	// Tenant returns the prefix of the ids of the caller's apps in the Store, such as "acme:". Requests and responses contain the ids
 	// without it, and lists contain no other apps. ctx is that of the request. Default: no prefix.
 	Tenant func(ctx context.Context) string
@@ -92,7 +93,13 @@ func newHandler(o Options) (*rest.Handler, error) {
 	}
 	guard := rest.Permitted{Holder: o.Tenant}
 	if permit := o.Permit; permit != nil {
-		guard.Permit = func(ctx context.Context, info rest.Info) bool { return permit(ctx, operationOf(info)) }
+		guard.Permit = func(ctx context.Context, info rest.Info) error {
+			err := permit(ctx, operationOf(info))
+			if errors.Is(err, engine.ErrNotPermitted) {
+				return rest.NotPermitted(info)
+			}
+			return err
+		}
 	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{
 		Guard: guard, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: o.Now, Logger: o.Logger,

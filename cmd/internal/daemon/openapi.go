@@ -1,0 +1,5 @@
+package daemon
+
+import "net/http"
+
+func (d *Daemon) openAPI(w http.ResponseWriter, r *http.Request) {}
