@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -15,8 +16,9 @@ import (
 
 // api runs the operations of the daemon itself.
 type api struct {
-	db  *database
-	now func() time.Time
+	db    *database
+	store *desired.Store
+	now   func() time.Time
 }
 
 // routes is the table of operations.
@@ -29,6 +31,8 @@ func (a *api) routes() []rest.Route {
 		create,
 		row("listTokens", "GET /tokens", "Tokens", "List the tokens of the tenant, without their values", a.listTokens).Needs(scopeAdmin),
 		row("revokeToken", "DELETE "+tokens, "Tokens", "Revoke a token", a.revokeToken).Needs(scopeAdmin),
+		row("reseal", "POST /reseal", "Keys", "Encrypt all secrets with the first key that an earlier key encrypts", a.reseal).
+			Needs(engine.AccessFleet),
 		row("listAudit", "GET /audit", "Audit", "List the writes of the tenant, in order", a.listAudit).Needs(scopeAdmin),
 	}
 }
@@ -160,6 +164,17 @@ func (a *api) listAudit(ctx context.Context, r *listAuditRequest) ([]AuditEntry,
 		all = append(all, AuditEntry(e))
 	}
 	return all, err
+}
+
+// Resealed is the result of an encryption with the first key.
+type Resealed struct {
+	Changed int `json:"changed" readOnly:"true" doc:"number of secrets that were encrypted again"`
+	Lost    int `json:"lost" readOnly:"true" doc:"number of secrets that no key decrypts; they are not changed"`
+}
+
+func (a *api) reseal(ctx context.Context, _ *rest.NoContent) (Resealed, error) {
+	changed, lost, err := a.store.Reseal(ctx)
+	return Resealed{Changed: changed, Lost: lost}, err
 }
 
 func shownToken(t token) Token { return Token(t) }

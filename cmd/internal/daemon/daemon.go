@@ -38,6 +38,7 @@ type Ready struct {
 // Daemon is a running daemon.
 type Daemon struct {
 	serving.Closing
+	given    Options // with the settings of the file, without defaults
 	options  Options
 	db       *database
 	store    *desired.Store
@@ -64,7 +65,15 @@ func Start(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func (d *Daemon) start(ctx context.Context, o Options) error {
-	if err := o.Check(); err != nil {
+	o.completeLookup()
+	configured, err := readSettings(o.Config, o.LookupEnv)
+	if err != nil {
+		return err
+	}
+	o = o.with(&configured.file)
+	d.given = o
+	o.Limits = o.limits(configured)
+	if err := o.check(); err != nil {
 		return err
 	}
 	o.complete()
@@ -72,10 +81,6 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	d.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	d.options = o
-	configured, err := readSettings(o.Config, o.LookupEnv)
-	if err != nil {
-		return err
-	}
 	d.settings.Store(configured)
 	listener, secure, err := d.listen(ctx)
 	if err != nil {
@@ -105,7 +110,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 		return err
 	}
 	d.OnClose(d.engine.Stop)
-	if err := d.writeApps(ctx, configured); err != nil {
+	if _, err := d.writeApps(ctx, configured); err != nil {
 		return err
 	}
 	handler, err := d.handler()

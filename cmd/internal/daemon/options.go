@@ -73,14 +73,18 @@ const (
 	defaultAuditRows = 1_000_000
 )
 
+func (o *Options) completeLookup() {
+	if o.LookupEnv == nil {
+		o.LookupEnv = func(string) (string, bool) { return "", false }
+	}
+}
+
 // complete sets the defaults.
 func (o *Options) complete() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.LookupEnv == nil {
-		o.LookupEnv = func(string) (string, bool) { return "", false }
-	}
+	o.completeLookup()
 	if o.Listen == "" {
 		o.Listen = DefaultListen
 	}
@@ -91,7 +95,7 @@ func (o *Options) complete() {
 		o.Limits.Rate = defaultRate
 	}
 	if o.Limits.Burst == 0 {
-		o.Limits.Burst = int(2 * o.Limits.Rate)
+		o.Limits.Burst = max(int(2*o.Limits.Rate), 1)
 	}
 	if o.Limits.InFlight == 0 {
 		o.Limits.InFlight = defaultInFlight
@@ -104,8 +108,19 @@ func (o *Options) complete() {
 	}
 }
 
-// Check returns an error for options that cannot work, before anything is created. Start checks the same.
+// Check returns an error for options or a configuration file that cannot work, before anything is created. Start checks the same.
 func (o Options) Check() error {
+	o.completeLookup()
+	configured, err := readSettings(o.Config, o.LookupEnv)
+	if err != nil {
+		return err
+	}
+	o = o.with(&configured.file)
+	o.Limits = o.limits(configured)
+	return o.check()
+}
+
+func (o Options) check() error {
 	o.complete()
 	if err := serving.CheckDatabase(o.DB); err != nil {
 		return err
@@ -116,11 +131,21 @@ func (o Options) Check() error {
 	if o.ClientCA != "" && o.TLSCert == "" {
 		return errors.New("certificates of clients require TLS: set the certificate and the key of the daemon, too")
 	}
-	if o.Limits.Rate < 0 || o.Limits.Burst < 1 || o.Limits.InFlight < 1 || o.Audit.Age < 0 || o.Audit.Rows < 0 {
-		return errors.New("limits must be positive")
+	if o.Audit.Age < 0 || o.Audit.Rows < 0 {
+		return errors.New("the limits of the audit log must be positive")
 	}
 	if len(o.AdminToken) > 0 && len(o.AdminToken) < minToken {
 		return fmt.Errorf("the admin token has %d characters: at least %d are required", len(o.AdminToken), minToken)
 	}
+	if err := o.Limits.check(); err != nil {
+		return err
+	}
 	return o.Metrics.Check()
+}
+
+func (l Limits) check() error {
+	if l.Rate <= 0 || l.Burst < 1 || l.InFlight < 1 {
+		return errors.New("the limits of requests must be positive, and the burst at least 1")
+	}
+	return nil
 }

@@ -29,11 +29,11 @@ const engineAPI = "engineAPI"
 
 // handler returns the handler of all paths.
 func (d *Daemon) handler() (http.Handler, error) {
-	d.usage = newUsage(d.limits(), time.Now)
+	d.usage = newUsage(d.options.Limits, time.Now)
 	audit := newRecorder(d.db, d.options.Audit, time.Now, d.options.Logger)
 	d.OnClose(audit.close)
 	g := &guard{db: d.db, usage: d.usage, audit: audit, settings: &d.settings, now: time.Now}
-	own, err := newOwn(&api{db: d.db, now: time.Now}, g, d.options)
+	own, err := newOwn(&api{db: d.db, store: d.store, now: time.Now}, g, d.options)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (d *Daemon) handler() (http.Handler, error) {
 	mux.HandleFunc("GET "+livePath, d.live)
 	mux.HandleFunc("GET "+readyPath, d.readiness)
 	mux.Handle("GET "+metricsPath, d.metrics.MainHandler(d.metricsPage()))
-	mux.HandleFunc("GET "+openAPIPath, d.openAPI)
+	mux.HandleFunc("GET "+openAPIPath, d.serveOpenAPI())
 	mux.Handle("/", own) // not found, with the errors of the API
 	mux.Handle(desiredapi.DefaultPrefix+"/", guarded)
 	var paths []string

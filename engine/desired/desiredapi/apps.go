@@ -80,12 +80,22 @@ func (a *api) shownID(ctx context.Context, app string) string {
 }
 
 func (a *api) putApp(ctx context.Context, r *putAppRequest) (Written, error) {
-	target, err := r.Body.Target.engine()
+	app, err := r.Body.Stored(r.App)
 	if err != nil {
 		return Written{}, err
 	}
-	app := desired.App{ID: r.App, Version: r.Body.Version, Target: target}
-	if m := r.Body.Mapping; m != nil {
+	changed, err := a.s.PutApp(ctx, app)
+	return Written{ID: a.shownID(ctx, r.App), Version: r.Body.Version, Changed: changed}, rejected(err, r.App, "", "")
+}
+
+// Stored returns the app as a desired.Store takes it, with an id. Read-only members have no effect.
+func (a App) Stored(id string) (desired.App, error) {
+	target, err := a.Target.engine()
+	if err != nil {
+		return desired.App{}, err
+	}
+	app := desired.App{ID: id, Version: a.Version, Target: target}
+	if m := a.Mapping; m != nil {
 		for name, kind := range m.Attributes {
 			if app.Mapping.Attributes == nil {
 				app.Mapping.Attributes = map[string]mapping.Kind{}
@@ -96,8 +106,7 @@ func (a *api) putApp(ctx context.Context, r *putAppRequest) (Written, error) {
 			app.Mapping.Rules = append(app.Mapping.Rules, mapping.Rule(rule))
 		}
 	}
-	changed, err := a.s.PutApp(ctx, app)
-	return Written{ID: a.shownID(ctx, r.App), Version: r.Body.Version, Changed: changed}, rejected(err, r.App, "", "")
+	return app, nil
 }
 
 func (a *api) getApp(ctx context.Context, r *appPath) (App, error) {
