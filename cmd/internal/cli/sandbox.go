@@ -41,7 +41,7 @@ var flagHelp = kong.Vars{
 		"(scimwright engine approve).",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
-	"remoteURL": "Base URL of the sandbox, or the address of serve engine with /engine/v1. Default: http://127.0.0.1:8080.",
+	"remoteURL":    "Base URL of the sandbox, or the address of serve engine with /engine/v1. Default: http://127.0.0.1:8080.",
 	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
 	"engineDB": "Database: sqlite:PATH or postgres://... Default: sqlite:scimwright-engine.db. Several daemons may share a PostgreSQL " +
 		"database.",
