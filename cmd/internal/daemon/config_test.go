@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -136,19 +135,5 @@ func TestConfig_Errors(t *testing.T) {
 			assert.Contains(t, err.Error(), says, text)
 			assert.NotContains(t, err.Error(), "plain", text)
 		}
-	}
-}
-
-func TestOpenAPI_Document(t *testing.T) {
-	text, err := daemon.OpenAPI()
-	require.NoError(t, err)
-	require.True(t, json.Valid(text))
-	ids := map[string]bool{}
-	for _, op := range operations(t) {
-		require.False(t, ids[op.id], op.id)
-		ids[op.id] = true
-	}
-	for _, id := range []string{"putUser", "writeBatch", "waitForApp", "createToken", "listAudit", "reseal"} {
-		assert.True(t, ids[id], id)
 	}
 }

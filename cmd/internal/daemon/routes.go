@@ -100,7 +100,7 @@ func (d *Daemon) forgetting(next http.Handler) http.Handler {
 	})
 }
 
-// readTime is the maximum time between two parts of a request body, and partTime is the one between two parts of a response.
+// readTime is the maximum time between two parts of a request body.
 const readTime = 60 * time.Second
 
 // serve sets the exchange of each request, and completes it afterwards.
@@ -115,7 +115,7 @@ func (d *Daemon) serve(next http.Handler, audit *recorder) http.Handler {
 			defer context.AfterFunc(d.stopping, cancel)()
 		}
 		r = r.WithContext(ctx)
-		answer := &statusWriter{ResponseWriter: w}
+		answer := &statusWriter{ResponseWriter: w, stopping: d.stopping}
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = &steadyBody{ReadCloser: r.Body, control: http.NewResponseController(w)}
 		}
@@ -142,13 +142,18 @@ func (b *steadyBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// statusWriter records the status of a response.
+// statusWriter records the status of a response. An error of a request that the end of the daemon interrupts is 503 instead of 500.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
+	stopping context.Context
+	status   int
 }
 
 func (w *statusWriter) WriteHeader(status int) {
+	if status == http.StatusInternalServerError && w.stopping.Err() != nil {
+		status = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "1")
+	}
 	if w.status == 0 {
 		w.status = status
 	}
