@@ -14,7 +14,8 @@ import (
 
 func (a *api) fleetRoutes() []rest.Route {
 	return []rest.Route{
-		all(a, "showFleet", "GET /engine/fleet", "Show the processes that share the engine's database, and the parts of their work", a.fleet).Needs(engine.AccessFleet),
+		all(a, "showFleet", "GET /engine/fleet", "Show the processes that share the engine's database, and the parts of their work", a.fleet).
+			Needs(engine.AccessFleet),
 		all(a, "listJobs", "GET /engine/jobs", "List jobs, such as imports, newest first", a.jobs).Needs(engine.AccessFleet),
 	}
 }

@@ -22,8 +22,8 @@ func NewKey(key []byte) (Seal, error) {
 	return k, nil
 }
 
-// NewKeys returns a Seal with several keys of 32 bytes (AES-256-GCM): the first key encrypts, and all keys decrypt. To replace a key, put the
-// new one first, and remove the old one after Store.Reseal.
+// NewKeys returns a Seal with several keys of 32 bytes (AES-256-GCM): the first key encrypts, and all keys decrypt. To replace a key, put
+// the new one first, and remove the old one after Store.Reseal.
 func NewKeys(first []byte, others ...[]byte) (Seal, error) {
 	ring := &keyring{}
 	for _, key := range append([][]byte{first}, others...) {

@@ -45,7 +45,7 @@ const (
 // Outcome is the result of one change of several.
 type Outcome struct {
 	Result Result // empty if the change was rejected
-	// Err is a *StaleError, *ContentError, *GapError or *InputError, or ErrNoSeal or ErrSecrets. Nil: the change was applied, or had no effect.
+	// Err is a *StaleError, *ContentError, *GapError or *InputError, ErrNoSeal or ErrSecrets. Nil: the change was applied, or had no effect.
 	Err error
 }
 

@@ -15,22 +15,22 @@ type serveEngineCommand struct {
 	Config         string        `help:"${engineConfig}" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_CONFIG"`
 	Listen         string        `help:"Address to listen on. Default: 127.0.0.1:8090." placeholder:"ADDRESS" env:"SCIMWRIGHT_ENGINE_LISTEN"`
 	DB             string        `help:"${engineDB}" placeholder:"URL" env:"SCIMWRIGHT_ENGINE_DB"`
-	TLSCert        string        `help:"PEM file with the certificate chain; enables TLS." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
+	TLSCert        string        `help:"${engineTLS}" name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
 	TLSKey         string        `help:"PEM file with the key of the certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`
 	ClientCA       string        `help:"${engineClientCA}" name:"client-ca" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_CLIENT_CA"`
-	BehindProxy    bool          `help:"Allow other addresses than loopback without TLS, because a proxy terminates TLS." env:"SCIMWRIGHT_ENGINE_BEHIND_PROXY"`
+	BehindProxy    bool          `help:"${engineProxy}" env:"SCIMWRIGHT_ENGINE_BEHIND_PROXY"`
 	Key            string        `help:"${engineKey}" placeholder:"KEY" env:"SCIMWRIGHT_KEY"`
 	KeyFile        string        `help:"File that contains the keys; see --key." placeholder:"FILE" env:"SCIMWRIGHT_KEY_FILE"`
-	KeyCommand     string        `help:"Command of the shell that prints the keys; see --key." placeholder:"COMMAND" env:"SCIMWRIGHT_KEY_COMMAND"`
+	KeyCommand     string        `help:"Shell command that prints the keys; see --key." placeholder:"COMMAND" env:"SCIMWRIGHT_KEY_COMMAND"`
 	AdminToken     string        `help:"${engineAdmin}" placeholder:"TOKEN" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN"`
 	AdminTokenFile string        `help:"File that contains the admin token." placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN_FILE"`
 	ReadyFile      string        `help:"Write a JSON file with addresses and process id once all services respond." placeholder:"FILE"`
-	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_ENGINE_EGRESS"`
+	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" env:"SCIMWRIGHT_ENGINE_EGRESS" placeholder:"NAME"`
 	Rate           float64       `help:"Requests per second of each tenant. Default: 500." placeholder:"N" env:"SCIMWRIGHT_ENGINE_RATE"`
-	Burst          int           `help:"Requests of each tenant at a time. Default: twice the rate." placeholder:"N" env:"SCIMWRIGHT_ENGINE_BURST"`
+	Burst          int           `help:"Burst of each tenant. Default: twice the rate." placeholder:"N" env:"SCIMWRIGHT_ENGINE_BURST"`
 	InFlight       int           `help:"Concurrent requests of each tenant. Default: 64." placeholder:"N" env:"SCIMWRIGHT_ENGINE_IN_FLIGHT"`
-	AuditAge       time.Duration `help:"Maximum age of entries of the audit log. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
-	AuditRows      int64         `help:"Maximum number of entries of the audit log. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
+	AuditAge       time.Duration `help:"Maximum age of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
+	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
 	metricsFlags
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 type openAPICommand struct {
-	API string `arg:"" optional:"" enum:"management,engine" default:"management" help:"management: the API of the sandbox; engine: that of serve engine."`
+	API string `arg:"" optional:"" enum:"management,engine" default:"management" help:"${openAPI}"`
 }
 
 // Run prints the document that a sandbox or a daemon serves at GET /openapi.json.

@@ -140,7 +140,8 @@ func (a *api) listTokens(ctx context.Context, r *listTokensRequest) (rest.Page[T
 
 func (a *api) revokeToken(ctx context.Context, r *tokenRequest) (rest.NoContent, error) {
 	if r.Token == bootstrap {
-		return rest.NoContent{}, rest.Failf(rest.CodeMoved, "The admin token cannot be revoked. To replace it, start the daemon with another one.")
+		return rest.NoContent{}, rest.Failf(rest.CodeMoved,
+			"The admin token cannot be revoked. To replace it, start the daemon with another one.")
 	}
 	found, err := a.db.deleteToken(ctx, exchangeOf(ctx).tenant, r.Token)
 	if err == nil && !found {

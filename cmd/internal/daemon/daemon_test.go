@@ -149,7 +149,9 @@ func TestCertificates_OfClients(t *testing.T) {
 	})
 	c := callerOf(t, d)
 	require.True(t, strings.HasPrefix(c.url, "https://"))
-	for name, status := range map[string]int{"idp.example.com": http.StatusOK, "other.example.com": http.StatusUnauthorized, "": http.StatusUnauthorized} {
+	for name, status := range map[string]int{
+		"idp.example.com": http.StatusOK, "other.example.com": http.StatusUnauthorized, "": http.StatusUnauthorized,
+	} {
 		settings := &tls.Config{RootCAs: ca.pool(), MinVersion: tls.VersionTLS12}
 		if name != "" {
 			settings.Certificates = []tls.Certificate{ca.issue(t, name, name)}

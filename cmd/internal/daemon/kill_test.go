@@ -31,8 +31,8 @@ func (l *lines) Read(p []byte) (int, error) {
 		case l.users:
 			return 0, io.EOF
 		}
-		l.rest = fmt.Appendf(nil, `{"op":"putUser","id":"u-%d","version":1,"want":"active","resource":{"userName":"user%d","title":"%0200d"}}`+"\n",
-			l.next, l.next, l.next)
+		l.rest = fmt.Appendf(nil, `{"op":"putUser","id":"u-%d","version":1,"want":"active",`+
+			`"resource":{"userName":"user%d","title":"%0200d"}}`+"\n", l.next, l.next, l.next)
 		l.next++
 	}
 	n := copy(p, l.rest)
