@@ -41,13 +41,11 @@ var flagHelp = kong.Vars{
 		"(scimwright engine approve).",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
-	"remoteURL":    "Base URL of the sandbox, or the address of serve engine with /engine/v1. Default: http://127.0.0.1:8080.",
 	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
 	"engineDB": "Database: sqlite:PATH or postgres://... Default: sqlite:scimwright-engine.db. Several daemons may share a PostgreSQL " +
 		"database.",
 	"engineTLS":      "PEM file with the certificate chain; enables TLS.",
 	"engineProxy":    "Allow other addresses than loopback without TLS, because a proxy terminates TLS.",
-	"engineScope":    "Permission (repeatable): read, write, apps, approve, secrets, admin or fleet.",
 	"openAPI":        "management: the API of the sandbox; engine: that of serve engine.",
 	"engineClientCA": "PEM file with the certificates that sign those of clients; the configuration file assigns permissions to them.",
 	"engineKey": "Keys that encrypt stored secrets: 32 bytes in base64 each, separated by commas; the first one encrypts, all decrypt. " +
