@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,4 +100,27 @@ func TestKilledDaemon_UploadRepeated(t *testing.T) {
 		c.do(http.StatusOK, http.MethodGet, "/apps/crm/tasks", "", &tasks)
 		require.Empty(t, tasks)
 	})
+}
+
+// TestReload_Signal changes the configuration file of a running command, and sends SIGHUP.
+func TestReload_Signal(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "engine.yaml")
+	write := func(paused bool) {
+		text := fmt.Sprintf("apps: {crm: {target: {baseUrl: 'http://127.0.0.1:1', paused: %t}}}\n", paused)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	write(false)
+	running := startCommand(t, "--db", "sqlite:"+filepath.Join(t.TempDir(), "engine.db"), "--admin-token", adminToken, "--config", file)
+	c := &caller{t: t, url: running.ready.EngineURL, token: adminToken}
+	var app struct{ Version int }
+	c.do(http.StatusOK, http.MethodGet, "/apps/crm", "", &app)
+	require.Equal(t, 1, app.Version)
+	write(true)
+	require.NoError(t, running.cmd.Process.Signal(syscall.SIGHUP))
+	eventually(t, "the app has the next version", func() bool {
+		c.do(http.StatusOK, http.MethodGet, "/apps/crm", "", &app)
+		return app.Version == 2
+	})
+	require.NoError(t, running.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, running.cmd.Wait(), "SIGTERM ends the daemon with the exit code 0")
 }

@@ -70,9 +70,14 @@ func (d *Daemon) handler() (http.Handler, error) {
 	return d.serve(mux, audit), nil
 }
 
+// maxInFlight is the maximum number of bytes that all requests in flight hold, uploads included. A tenant gets half of it.
+const maxInFlight = 256 << 20
+
 // newOwn returns the handler of the operations of the daemon itself.
 func newOwn(a *api, g rest.Guard, o Options) (*rest.Handler, error) {
-	return rest.NewHandler(a.routes(), rest.Options{Guard: g, Limiter: rest.AllowAll{}, Now: time.Now, Logger: o.Logger})
+	return rest.NewHandler(a.routes(), rest.Options{
+		Guard: g, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: time.Now, Logger: o.Logger,
+	})
 }
 
 // withoutSecrets lets callers without the permission write no secrets.
