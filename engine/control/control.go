@@ -157,7 +157,7 @@ func operationOf(info rest.Info) Operation {
 func Operations(prefix string) []Operation {
 	var all []Operation
 	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
-		all = append(all, operationOf(r.Info()))
+		all = append(all, operationOf(rest.Describe(r)))
 	}
 	return all
 }

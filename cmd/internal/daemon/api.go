@@ -24,16 +24,18 @@ type api struct {
 // routes is the table of operations.
 func (a *api) routes() []rest.Route {
 	const tokens = "/tokens/{token}"
-	create := row("createToken", "POST /tokens", "Tokens", "Create a token and show its value once", a.createToken).Needs(scopeAdmin)
+	create := rest.Needs(row("createToken", "POST /tokens", "Tokens", "Create a token and show its value once", a.createToken), scopeAdmin)
 	create.Status = 201
 	return []rest.Route{
 		row("showCaller", "GET /caller", "Tokens", "Show the token of the request, its tenant and its permissions", a.caller),
 		create,
-		row("listTokens", "GET /tokens", "Tokens", "List the tokens of the tenant, without their values", a.listTokens).Needs(scopeAdmin),
-		row("revokeToken", "DELETE "+tokens, "Tokens", "Revoke a token", a.revokeToken).Needs(scopeAdmin),
-		row("reseal", "POST /reseal", "Keys", "Encrypt all secrets with the first key that an earlier key encrypts", a.reseal).
-			Needs(engine.AccessFleet),
-		row("listAudit", "GET /audit", "Audit", "List the writes of the tenant, in order", a.listAudit).Needs(scopeAdmin),
+		rest.Needs(row("listTokens", "GET /tokens", "Tokens", "List the tokens of the tenant, without their values", a.listTokens), scopeAdmin),
+		rest.Needs(row("revokeToken", "DELETE "+tokens, "Tokens", "Revoke a token", a.revokeToken), scopeAdmin),
+		rest.Needs(
+			row("reseal", "POST /reseal", "Keys", "Encrypt all secrets with the first key that an earlier key encrypts", a.reseal),
+			engine.AccessFleet,
+		),
+		rest.Needs(row("listAudit", "GET /audit", "Audit", "List the writes of the tenant, in order", a.listAudit), scopeAdmin),
 	}
 }
 

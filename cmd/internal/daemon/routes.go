@@ -61,7 +61,7 @@ func (d *Daemon) handler() (http.Handler, error) {
 	mux.Handle(desiredapi.DefaultPrefix+"/", guarded)
 	var paths []string
 	for _, r := range (&api{}).routes() {
-		paths = append(paths, r.Info().Path)
+		paths = append(paths, rest.Describe(r).Path)
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {

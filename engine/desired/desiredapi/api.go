@@ -67,7 +67,7 @@ func New(o Options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	var paths []string
 	for _, r := range newAPI(o).routes() {
-		paths = append(paths, r.Info().Path)
+		paths = append(paths, rest.Describe(r).Path)
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
@@ -137,7 +137,7 @@ func operationOf(info rest.Info) Operation {
 func Operations(prefix string) []Operation {
 	var all []Operation
 	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
-		all = append(all, operationOf(r.Info()))
+		all = append(all, operationOf(rest.Describe(r)))
 	}
 	return all
 }

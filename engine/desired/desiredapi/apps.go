@@ -16,10 +16,10 @@ func (a *api) appRoutes() []rest.Route {
 	const tag, one = "Apps", "/apps/{app}"
 	return []rest.Route{
 		row(a, tag, "listApps", "GET /apps", "List the apps", a.listApps),
-		row(a, tag, "putApp", "PUT "+one, "Create or replace an app with its target", a.putApp).Needs(engine.AccessApps),
+		rest.Needs(row(a, tag, "putApp", "PUT "+one, "Create or replace an app with its target", a.putApp), engine.AccessApps),
 		row(a, tag, "getApp", "GET "+one, "Show an app, without credentials", a.getApp),
-		row(a, tag, "deleteApp", "DELETE "+one,
-			"Delete an app with its users, groups and members, without requests to its target", a.deleteApp).Needs(engine.AccessApps),
+		rest.Needs(row(a, tag, "deleteApp", "DELETE "+one,
+			"Delete an app with its users, groups and members, without requests to its target", a.deleteApp), engine.AccessApps),
 	}
 }
 
