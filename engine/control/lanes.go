@@ -34,7 +34,8 @@ func (a *api) laneRoutes() []rest.Route {
 			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
 				return a.resume(ctx, r.App, r.haltBody)
 			}), engine.AccessApps),
-		rest.Needs(row(a, "approveRemovals", "POST /apps/{app}/approve", "Approve the deactivations and deletions that the deletion guard blocks", 204,
+		rest.Needs(row(a, "approveRemovals", "POST /apps/{app}/approve",
+			"Approve the deactivations and deletions that the deletion guard blocks", 204,
 			func(ctx context.Context, r *approveRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
 			}), engine.AccessApprove),

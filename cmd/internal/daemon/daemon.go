@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -96,7 +95,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if d.owner, err = d.name(listener); err != nil {
+	if d.owner, err = serving.EngineName(&d.Closing, o.DB, listener, "daemon"); err != nil {
 		return err
 	}
 	if err := d.open(ctx, listener.Addr()); err != nil {
@@ -159,22 +158,6 @@ func (d *Daemon) listen(ctx context.Context) (net.Listener, *tls.Config, error) 
 			"--behind-proxy if a proxy terminates TLS", o.Listen)
 	}
 	return listener, secure, nil
-}
-
-// name returns the name of this daemon among the engines that share the database. It is the same after a restart, so that a restarted
-// daemon takes over its lanes immediately.
-func (d *Daemon) name(l net.Listener) (string, error) {
-	file, isFile := strings.CutPrefix(d.options.DB, "sqlite:")
-	if !isFile {
-		host, err := os.Hostname()
-		return host + " " + l.Addr().String(), err
-	}
-	unlock, err := serving.LockFile(file + ".lock")
-	if err != nil {
-		return "", err
-	}
-	d.OnClose(func(context.Context) error { return unlock() })
-	return "daemon", nil
 }
 
 // open opens the database and creates the engine.

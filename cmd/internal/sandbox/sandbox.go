@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -88,7 +86,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
 		return err
 	}
-	owner, err := s.leaseOwner(listener)
+	owner, err := serving.EngineName(&s.Closing, o.DB, listener, "sandbox")
 	if err != nil {
 		return err
 	}
@@ -154,23 +152,6 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	}
 	s.OnClose(func(context.Context) error { return serving.RemoveReady(o.ReadyFile) })
 	return serving.WriteReady(o.ReadyFile, s.ready)
-}
-
-// leaseOwner returns the name of this sandbox among the engines that share the database. The name is the same after a restart, so that a
-// restarted sandbox takes over the lanes of the killed one immediately. The name differs from that of every other running sandbox: the data
-// file is locked, and on a shared database the name contains the host and the address of the listener.
-func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
-	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
-	if !isFile {
-		host, err := os.Hostname()
-		return host + " " + l.Addr().String(), err
-	}
-	unlock, err := serving.LockFile(file + ".lock")
-	if err != nil {
-		return "", err
-	}
-	s.OnClose(func(context.Context) error { return unlock() })
-	return "sandbox", nil
 }
 
 // parts are the services of a sandbox, and the data that they share.
