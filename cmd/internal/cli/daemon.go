@@ -25,11 +25,11 @@ type serveEngineCommand struct {
 	AdminToken     string        `help:"${engineAdmin}" placeholder:"TOKEN" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN"`
 	AdminTokenFile string        `help:"File that contains the admin token." placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN_FILE"`
 	ReadyFile      string        `help:"Write a JSON file with addresses and process id once all services respond." placeholder:"FILE"`
-	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" env:"SCIMWRIGHT_ENGINE_EGRESS" placeholder:"NAME"`
+	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" env:"SCIMWRIGHT_ENGINE_EGRESS"`
 	Rate           float64       `help:"Requests per second of each tenant. Default: 500." placeholder:"N" env:"SCIMWRIGHT_ENGINE_RATE"`
 	Burst          int           `help:"Burst of each tenant. Default: twice the rate." placeholder:"N" env:"SCIMWRIGHT_ENGINE_BURST"`
 	InFlight       int           `help:"Concurrent requests of each tenant. Default: 64." placeholder:"N" env:"SCIMWRIGHT_ENGINE_IN_FLIGHT"`
-	AuditAge       time.Duration `help:"Maximum age of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
+	AuditAge       time.Duration `help:"Age limit of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
 	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
 	metricsFlags
 }

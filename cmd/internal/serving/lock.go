@@ -12,9 +12,9 @@ import (
 )
 
 // EngineName returns the name of the engine of this process among the engines that share its database. The name is the same after a
-// restart, so that a restarted process takes over the lanes of the killed one immediately. The name differs from that of every other running
-// process: an SQLite file is locked until closing releases the lock, and on a shared database the name contains the host and the address of
-// the listener. single is the name on SQLite.
+// restart, so that a restarted process takes over the lanes of the killed one immediately. The name differs from that of every other
+// running process: an SQLite file is locked until closing releases the lock, and on a shared database the name contains the host and the
+// address of the listener. single is the name on SQLite.
 func EngineName(closing *Closing, databaseURL string, l net.Listener, single string) (string, error) {
 	file, isFile := strings.CutPrefix(databaseURL, "sqlite:")
 	if !isFile {
