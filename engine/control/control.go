@@ -34,6 +34,14 @@ type Options struct {
 	// engine, and returns an error response to other callers.
 	Authorize func(next http.Handler) http.Handler
 
+	// Permit returns nil if a caller that Authorize has accepted may run an operation, and engine.ErrNotPermitted otherwise. Default: every
+	// operation.
+	Permit func(ctx context.Context, op Operation) error
+	// Tenant returns the prefix of the ids of the caller's apps in the engine, such as "acme:". Requests and responses contain the ids
+	// without it, and lists contain no other apps. ctx is that of the request. Operations with engine.AccessFleet concern all tenants.
+	// Default: no prefix.
+	Tenant func(ctx context.Context) string
+
 	// Names describes apps and principals. Default: data of the engine and the directory.
 	Names Names
 	// Synced waits until the engine has a mark for every change that the embedder has committed before the call. Default: no wait. An
@@ -46,7 +54,7 @@ type Options struct {
 
 	// Prefix is the prefix of all paths. Default: DefaultPrefix.
 	Prefix string
-	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope.
+	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope. With Permit, the document has Operation.Access.
 	Scope string
 	// Now is the clock of the engine. Default: time.Now.
 	Now func() time.Time
@@ -91,7 +99,7 @@ func New(o Options) (http.Handler, error) {
 type api struct {
 	o      Options
 	prefix string
-	scope  string
+	scope  string // empty with Options.Permit
 }
 
 func newHandler(o Options) (*rest.Handler, error) {
@@ -107,14 +115,30 @@ func newHandler(o Options) (*rest.Handler, error) {
 	if o.Imports == nil {
 		o.Imports = defaultImports{o.Engine}
 	}
-	a := newAPI(o)
-	return rest.NewHandler(a.routes(), rest.Options{
-		Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,
+	guard := rest.Permitted{Holder: o.Tenant}
+	if permit := o.Permit; permit != nil {
+		guard.Permit = func(ctx context.Context, info rest.Info) error {
+			err := permit(ctx, operationOf(info))
+			if errors.Is(err, engine.ErrNotPermitted) {
+				return rest.NotPermitted(info)
+			}
+			return err
+		}
+	}
+	return rest.NewHandler(newAPI(o).routes(), rest.Options{
+		Guard: guard, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,
 	})
 }
 
 func newAPI(o Options) *api {
-	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
+	if o.Tenant == nil {
+		o.Tenant = func(context.Context) string { return "" }
+	}
+	a := &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/")}
+	if o.Permit == nil {
+		a.scope = cmp.Or(o.Scope, DefaultScope)
+	}
+	return a
 }
 
 // Operation is an operation of the API.
@@ -122,14 +146,18 @@ type Operation struct {
 	ID     string // operationId in the OpenAPI document
 	Method string
 	Path   string // with the prefix; variables are in braces: {app}
+	Access string // the permission, such as engine.AccessWrite
+}
+
+func operationOf(info rest.Info) Operation {
+	return Operation{ID: info.ID, Method: info.Method, Path: info.Path, Access: info.Access}
 }
 
 // Operations lists the operations below a prefix, the default if it is empty.
 func Operations(prefix string) []Operation {
 	var all []Operation
 	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
-		info := rest.Describe(r)
-		all = append(all, Operation{ID: info.ID, Method: info.Method, Path: info.Path})
+		all = append(all, operationOf(rest.Describe(r)))
 	}
 	return all
 }

@@ -14,8 +14,11 @@ import (
 
 func (a *api) fleetRoutes() []rest.Route {
 	return []rest.Route{
-		all(a, "showFleet", "GET /engine/fleet", "Show the processes that share the engine's database, and the parts of their work", a.fleet),
-		all(a, "listJobs", "GET /engine/jobs", "List jobs, such as imports, newest first", a.jobs),
+		rest.Needs(
+			all(a, "showFleet", "GET /engine/fleet", "Show the processes that share the engine's database, and the parts of their work", a.fleet),
+			engine.AccessFleet,
+		),
+		rest.Needs(all(a, "listJobs", "GET /engine/jobs", "List jobs, such as imports, newest first", a.jobs), engine.AccessFleet),
 	}
 }
 

@@ -42,7 +42,10 @@ func (a *api) importRoutes() []rest.Route {
 			"Import the accounts or groups of an app's SCIM server, and create users if the application is configured so", 202, a.startImport),
 		row(a, "getImport", "GET "+one, "Show the progress of an import", 0, a.showImport),
 		row(a, "listImportedObjects", "GET "+one+"/objects", "List the accounts or groups that an import has found", 0, a.importedObjects),
-		row(a, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or create users from them", 0, a.confirmImport),
+		rest.Needs(
+			row(a, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or create users from them", 0, a.confirmImport),
+			engine.AccessApprove,
+		),
 	}
 }
 

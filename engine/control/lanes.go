@@ -16,47 +16,48 @@ import (
 func (a *api) laneRoutes() []rest.Route {
 	return []rest.Route{
 		all(a, "listEngineApps", "GET /engine/apps", "List the apps with their state in the engine", a.listApps),
-		all(a, "haltAllApps", "POST /engine/halt", "Disable operations for all apps",
+		rest.Needs(all(a, "haltAllApps", "POST /engine/halt", "Disable operations for all apps",
 			func(ctx context.Context, r *haltAllRequest) ([]engine.Halt, error) {
 				return a.halt(ctx, "", r.haltBody)
-			}),
-		all(a, "resumeAllApps", "POST /engine/resume", "Enable operations again that were disabled for all apps",
+			}), engine.AccessFleet),
+		rest.Needs(all(a, "resumeAllApps", "POST /engine/resume", "Enable operations again that were disabled for all apps",
 			func(ctx context.Context, r *haltAllRequest) ([]engine.Halt, error) {
 				return a.resume(ctx, "", r.haltBody)
-			}),
+			}), engine.AccessFleet),
 		row(a, "getEngineApp", "GET /engine/apps/{app}", "Show an app with its state in the engine", 0,
 			func(ctx context.Context, r *appRequest) (client.App, error) { return a.showApp(ctx, r.App) }),
-		row(a, "haltApp", "POST /apps/{app}/halt", "Disable operations for an app", 0,
+		rest.Needs(row(a, "haltApp", "POST /apps/{app}/halt", "Disable operations for an app", 0,
 			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
 				return a.halt(ctx, r.App, r.haltBody)
-			}),
-		row(a, "resumeApp", "POST /apps/{app}/resume", "Enable operations again that were disabled for an app", 0,
+			}), engine.AccessApps),
+		rest.Needs(row(a, "resumeApp", "POST /apps/{app}/resume", "Enable operations again that were disabled for an app", 0,
 			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
 				return a.resume(ctx, r.App, r.haltBody)
-			}),
-		row(a, "approveRemovals", "POST /apps/{app}/approve", "Approve the deactivations and deletions that the deletion guard blocks", 204,
+			}), engine.AccessApps),
+		rest.Needs(row(a, "approveRemovals", "POST /apps/{app}/approve",
+			"Approve the deactivations and deletions that the deletion guard blocks", 204,
 			func(ctx context.Context, r *approveRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
-			}),
-		row(a, "releaseApp", "POST /apps/{app}/release",
+			}), engine.AccessApprove),
+		rest.Needs(row(a, "releaseApp", "POST /apps/{app}/release",
 			"Resume an app that sends nothing after a 429, repeated failures or rejected credentials", 204,
 			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, a.o.Engine.Apps().Kick(ctx, r.App)
-			}),
-		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is pending", 0, a.waitForApp),
-		row(a, "testApp", "POST /apps/{app}/test", "Read the first users of an app's SCIM server with its stored credentials", 204,
-			a.test),
-		row(a, "probeApp", "POST /apps/{app}/probe", "Probe the features of an app's SCIM server with temporary objects", 0,
-			a.probe),
+			}), engine.AccessApps),
+		rest.Needs(row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is pending", 0, a.waitForApp), engine.AccessRead),
+		rest.Needs(row(a, "testApp", "POST /apps/{app}/test", "Read the first users of an app's SCIM server with its stored credentials", 204,
+			a.test), engine.AccessApps),
+		rest.Needs(row(a, "probeApp", "POST /apps/{app}/probe", "Probe the features of an app's SCIM server with temporary objects", 0,
+			a.probe), engine.AccessApps),
 		row(a, "getProfile", "GET /apps/{app}/profile", "Show the result of the last probe", 0,
 			func(ctx context.Context, r *appRequest) (engine.Profile, error) {
 				p, err := a.o.Engine.Targets().Profile(ctx, r.App)
 				return p, Rejected(err, "Profile", r.App)
 			}),
-		row(a, "unlearn", "POST /apps/{app}/unlearn", "Reset what the engine has learned about an app's SCIM server", 204,
+		rest.Needs(row(a, "unlearn", "POST /apps/{app}/unlearn", "Reset what the engine has learned about an app's SCIM server", 204,
 			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, a.o.Engine.Targets().ResetLearned(ctx, r.App)
-			}),
+			}), engine.AccessApps),
 		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List the lifecycle events of an app and its users and groups, in order", 0,
 			func(ctx context.Context, r *eventsRequest) ([]client.Event, error) {
 				return a.events(ctx, r.App, engine.Principal{}, r.eventPage)
@@ -119,13 +120,20 @@ func (a *api) listApps(ctx context.Context, _ *rest.NoContent) ([]client.App, er
 	if err != nil {
 		return nil, err
 	}
+	tenant := a.o.Tenant(ctx)
 	shown := make([]client.App, 0, len(apps))
 	for _, app := range apps {
+		if !strings.HasPrefix(app.ID, tenant) {
+			continue
+		}
 		s, err := a.describe(ctx, app)
 		if err != nil {
 			return nil, err
 		}
 		shown = append(shown, s)
+	}
+	if tenant != "" {
+		withoutTenant(reflect.ValueOf(shown), tenant)
 	}
 	slices.SortStableFunc(shown, func(a, b client.App) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)), cmp.Compare(a.ID, b.ID))

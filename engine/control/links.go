@@ -19,14 +19,14 @@ func (a *api) linkRoutes() []rest.Route {
 				found, err := a.o.Engine.Imports().Links(ctx, r.App, engine.Link{Kind: after.Kind, ID: after.ID}, r.Limit)
 				return append([]engine.Link{}, found...), err
 			}),
-		row(a, "importLinks", "POST /apps/{app}/links", "Create links between principals and accounts or groups; all links or none", 0,
+		rest.Needs(row(a, "importLinks", "POST /apps/{app}/links", "Create links between principals and accounts or groups; all links or none", 0,
 			func(ctx context.Context, r *linkRequest) (linked, error) {
 				err := a.link(ctx, r.App, r.Body.Links, func(tx engine.Execer) error { return a.o.Engine.Imports().Link(ctx, tx, r.App, r.Body.Links) })
 				if err != nil {
 					return linked{}, err
 				}
 				return linked{Linked: len(r.Body.Links)}, nil
-			}),
+			}), engine.AccessApprove),
 	}
 }
 

@@ -26,7 +26,10 @@ func (a *api) planRoutes() []rest.Route {
 		row(a, "getPlan", "GET "+one, "Show a plan", 0,
 			func(ctx context.Context, r *planRequest) (engine.Plan, error) { return a.plan(ctx, r) }),
 		row(a, "listPlanItems", "GET "+one+"/items", "List the items of a plan", 0, a.planItems),
-		row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the state has changed since it was created", 0, a.applyPlan),
+		rest.Needs(
+			row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the state has changed since it was created", 0, a.applyPlan),
+			engine.AccessApprove,
+		),
 		row(a, "discardPlan", "DELETE "+one, "Delete a plan without reverting the changes of applied items", 204,
 			func(ctx context.Context, r *planRequest) (rest.NoContent, error) {
 				if _, err := a.plan(ctx, r); err != nil {

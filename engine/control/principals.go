@@ -28,8 +28,8 @@ func (a *api) principalRoutes() []rest.Route {
 			a.verify),
 		row(a, "explainPrincipal", "GET "+one+"/explanation",
 			"Explain why a user or group is in an app, and where its attribute values come from", 0, a.explain),
-		row(a, "waitForPrincipal", "POST "+one+"/wait",
-			"Wait until the last change of a user or group has succeeded or failed, or is on hold", 0, a.waitForPrincipal),
+		rest.Needs(row(a, "waitForPrincipal", "POST "+one+"/wait",
+			"Wait until the last change of a user or group has succeeded or failed, or is on hold", 0, a.waitForPrincipal), engine.AccessRead),
 		row(a, "listPrincipalEvents", "GET "+one+"/events", "List the lifecycle events of a user or group", 0,
 			func(ctx context.Context, r *principalEventsRequest) ([]client.Event, error) {
 				return a.events(ctx, r.App, r.about(), r.eventPage)

@@ -62,6 +62,9 @@ const maxCredential = 64 << 10
 // maxWindows is the maximum number of maintenance windows.
 const maxWindows = 100
 
+// Check returns an *InputError for an invalid field, as PutApp does.
+func (a *App) Check() error { return a.check() }
+
 // check returns an error for the first invalid field.
 func (a *App) check() error {
 	if err := checkAppID(a.ID); err != nil {

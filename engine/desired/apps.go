@@ -62,6 +62,11 @@ func (s *Store) PutApp(ctx context.Context, a App) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if secrets != "" {
+		if err := secretsAllowed(ctx); err != nil {
+			return false, err
+		}
+	}
 	hidden, err := s.hide(secrets, appBinding(a.ID))
 	if err != nil {
 		return false, err

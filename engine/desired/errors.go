@@ -64,6 +64,8 @@ func shortened(err error) error {
 var (
 	// ErrNoSeal is returned for a write with a secret if Options.Seal is not set.
 	ErrNoSeal = errors.New("desired: Options.Seal is required to store secrets")
+	// ErrSecrets is returned for a write with a secret if the context is of WithoutSecrets.
+	ErrSecrets = errors.New("desired: the caller may not write credentials and passwords")
 	// ErrNotAttached is returned for a write before Attach.
 	ErrNotAttached = errors.New("desired: no engine: call Store.Attach first")
 	// ErrSnapshot is returned if the state of a snapshot does not allow the operation, for example because a later snapshot has replaced it.

@@ -75,7 +75,14 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 			continue
 		}
 		at := key{p.kind, p.id}
-		result, err := w.put(states[at], p)
+		var result Result
+		var err error
+		if p.password != "" {
+			err = secretsAllowed(ctx)
+		}
+		if err == nil {
+			result, err = w.put(states[at], p)
+		}
 		if err != nil && !rejected(err) {
 			return err
 		}

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/scimwright/scimwright/internal/seal"
@@ -19,6 +20,58 @@ func NewKey(key []byte) (Seal, error) {
 		return nil, fmt.Errorf("desired: %w", err)
 	}
 	return k, nil
+}
+
+// NewKeys returns a Seal with several keys of 32 bytes (AES-256-GCM): the first key encrypts, and all keys decrypt. To replace a key, put
+// the new one first, and remove the old one after Store.Reseal.
+func NewKeys(first []byte, others ...[]byte) (Seal, error) {
+	ring := &keyring{}
+	for _, key := range append([][]byte{first}, others...) {
+		k, err := seal.New(key)
+		if err != nil {
+			return nil, fmt.Errorf("desired: %w", err)
+		}
+		ring.keys = append(ring.keys, k)
+	}
+	return ring, nil
+}
+
+// keyring is a Seal with several keys.
+type keyring struct{ keys []*seal.Key }
+
+// Seal implements Seal.
+func (k *keyring) Seal(plain, binding string) (string, error) { return k.keys[0].Seal(plain, binding) }
+
+// Open implements Seal.
+func (k *keyring) Open(sealed, binding string) (plain string, err error) {
+	for _, key := range k.keys {
+		if plain, err = key.Open(sealed, binding); err == nil {
+			return plain, nil
+		}
+	}
+	return "", err
+}
+
+// Current reports whether the first key decrypts a text.
+func (k *keyring) Current(sealed, binding string) bool {
+	_, err := k.keys[0].Open(sealed, binding)
+	return err == nil
+}
+
+type withoutSecrets struct{}
+
+// WithoutSecrets returns a context for writes of a caller that may not write secrets: a write with a credential or a password returns
+// ErrSecrets.
+func WithoutSecrets(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutSecrets{}, true)
+}
+
+// secretsAllowed returns ErrSecrets if the context is of WithoutSecrets.
+func secretsAllowed(ctx context.Context) error {
+	if ctx.Value(withoutSecrets{}) != nil {
+		return ErrSecrets
+	}
+	return nil
 }
 
 // hide returns the encrypted form of a secret, and an empty string for an empty secret.

@@ -45,7 +45,7 @@ const (
 // Outcome is the result of one change of several.
 type Outcome struct {
 	Result Result // empty if the change was rejected
-	// Err is a *StaleError, *ContentError, *GapError or *InputError, or ErrNoSeal. Nil: the change was applied, or had no effect.
+	// Err is a *StaleError, *ContentError, *GapError or *InputError, ErrNoSeal or ErrSecrets. Nil: the change was applied, or had no effect.
 	Err error
 }
 
@@ -173,5 +173,5 @@ func rejected(err error) bool {
 	_, content := errors.AsType[*ContentError](err)
 	_, gap := errors.AsType[*GapError](err)
 	_, input := errors.AsType[*InputError](err)
-	return stale || content || gap || input || errors.Is(err, ErrNoSeal)
+	return stale || content || gap || input || errors.Is(err, ErrNoSeal) || errors.Is(err, ErrSecrets)
 }

@@ -206,6 +206,13 @@ var Rules = []Rule{
 		"cmd/internal/cli/conform", "cmd/internal/truth/mutants", "conformance/...", "internal/docstore", "internal/scimstore",
 		"internal/sqldb/sqldbtest", "scim/...", "scimserver/...",
 	}, Why: "the suite is tested with the reference server only"},
+	{Package: "cmd/internal/serving", May: []string{
+		"engine/jobs/...", "engine/sqlstore", "internal/seal", "internal/sqldb/...", "scimserver/...",
+	}, Why: "the parts that long-running programs share do not depend on these programs"},
+	{Package: "cmd/internal/daemon", May: []string{
+		"cmd/internal/serving", "engine/...", "internal/egress", "internal/enginestore", "internal/rest", "internal/sqldb/...",
+	}, Tests: []string{"cmd/internal/cli", "internal/sqldb/sqldbtest"},
+		Why: "the engine as a service has no management API and no SCIM server"},
 	{Package: "cmd/internal/sandbox/...", May: []string{
 		"cmd/internal/...", "conformance/...", "engine/...", "fixtures", "internal/...", "mgmtapi", "scim/...", "scimserver/...",
 	}, Tests: []string{"mgmtapi/mgmtapitest"},
@@ -217,7 +224,8 @@ var Rules = []Rule{
 		},
 		Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "cmd/internal/cli/...", May: []string{
-		"cmd/internal/bench", "cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client",
+		"cmd/internal/bench", "cmd/internal/cli/...", "cmd/internal/daemon", "cmd/internal/serving", "internal/errtext",
+		"cmd/internal/sandbox/...", "engine", "engine/control/client",
 		"scim/lenient", "scimserver/...", "mgmtapi", "internal/docstore", "internal/rest", "internal/sqldb/...",
 	}, Why: "command groups start other packages and contain no logic of their own"},
 	{Package: "cmd/scim-conformance", May: []string{"cmd/internal/cli/conform"}, Why: "static, without cgo"},
@@ -234,9 +242,9 @@ var Confined = []struct {
 		"drivers and cgo stay in one place, so that everything else builds without them"},
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
 	{"github.com/riverqueue/river/...", []string{"engine/jobs/riverjobs"}, "a program that does not import riverjobs does not contain River"},
-	{"engine/jobs/riverjobs", []string{"cmd/internal/sandbox", "engine/internal/riverjobstest"},
+	{"engine/jobs/riverjobs", []string{"cmd/internal/serving", "engine/internal/riverjobstest"},
 		"only programs and test helpers choose River, so that everything else builds without it"},
-	{"internal/sqldb/sqlopen", []string{"cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
+	{"internal/sqldb/sqlopen", []string{"cmd/internal/daemon", "cmd/internal/serving", "cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
 		"only mains, the composition root and test helpers open databases"},
 	{"mgmtapi/internal/assembly", []string{"mgmtapi", "mgmtapi/internal/apitest/..."}, "the management API is opened by mgmtapi.Open"},
 	{"go.yaml.in/yaml/v3", nil, "all YAML is read by github.com/goccy/go-yaml, so that all files follow the same rules"},

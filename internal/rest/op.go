@@ -31,6 +31,7 @@ type Info struct {
 	Summary     string   // one line
 	Description string   // more than one line, optional
 	Scopes      []string // required OAuth scopes, all of them
+	Access      string   // kind of permission, for Permitted
 	Public      bool     // requires no credentials
 	OAuth       bool     // errors have the OAuth form
 	Status      int      // status of a successful response
@@ -46,8 +47,10 @@ type Op[Req, Resp any] struct {
 	Tag         string
 	Summary     string
 	Description string
-	// Scopes are the scopes that a caller needs. Required, unless the operation is Public.
+	// Scopes are the scopes that a caller needs. Required, unless the operation is Public. An empty one stands for Access.
 	Scopes []string
+	// Access is the kind of permission that Permitted decides about. Default: AccessRead for GET, AccessWrite for all other methods.
+	Access string
 	// Public means that the operation requires no credentials: callers are not authenticated, and rest.Caller is zero.
 	Public bool
 	// OAuth means that errors of the operation have the OAuth form (RFC 6749 section 5.2). The operation is Public and authenticates the
@@ -75,6 +78,12 @@ func Describe(o Route) Info {
 	return r.describe()
 }
 
+// Needs returns an operation with another kind of permission.
+func Needs[Req, Resp any](o Op[Req, Resp], access string) Op[Req, Resp] {
+	o.Access = access
+	return o
+}
+
 // row is an Op without its types. All code that does not need them is in methods of row: the compiler generates the methods of Op again for
 // each of the several hundred pairs of types.
 type row struct {
@@ -88,7 +97,7 @@ type row struct {
 func (o Op[Req, Resp]) row(r *row) {
 	i := &r.info
 	i.ID, i.Tag, i.Summary, i.Description, i.Scopes = o.ID, o.Tag, o.Summary, o.Description, o.Scopes
-	i.Public, i.OAuth, i.Status, i.Also = o.Public, o.OAuth, o.Status, o.Also
+	i.Access, i.Public, i.OAuth, i.Status, i.Also = o.Access, o.Public, o.OAuth, o.Status, o.Also
 	r.route, r.request, r.response = o.Route, reflect.TypeFor[Req](), reflect.TypeFor[Resp]()
 	r.calls.request = func() any { return new(Req) }
 	if find := o.Find; find != nil {
@@ -106,6 +115,15 @@ func (r *row) describe() Info {
 	info := r.info
 	info.Method, info.Path, _ = strings.Cut(r.route, " ")
 	info.Scopes = slices.Clone(info.Scopes)
+	if info.Access == "" {
+		info.Access = AccessWrite
+		if info.Method == http.MethodGet {
+			info.Access = AccessRead
+		}
+	}
+	for i, scope := range info.Scopes {
+		info.Scopes[i] = cmp.Or(scope, info.Access)
+	}
 	if info.Status == 0 {
 		info.Status = http.StatusOK
 		if r.response == reflect.TypeFor[NoContent]() {

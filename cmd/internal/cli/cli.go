@@ -35,12 +35,13 @@ Start with "scimwright sandbox": it needs no configuration and prints the next s
 type commands struct {
 	Sandbox sandboxCommand `cmd:"" help:"Run the management API, the engine, a SCIM server and the console in one process."`
 	Serve   struct {
-		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run only the SCIM server."`
+		SCIM   serveSCIMCommand   `cmd:"" name:"scim" help:"Run only the SCIM server."`
+		Engine serveEngineCommand `cmd:"" help:"Run the provisioning engine as a service for identity providers in any language."`
 	} `cmd:"" help:"Run one component."`
 	Conform conformCommand  `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
 	Bench   benchCommand    `cmd:"" help:"Measure a SCIM server, or two servers in turns, with users that are removed again."`
-	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
-	Engine  engine.Commands `cmd:"" help:"Operate the provisioning engine of a running sandbox and show its state."`
+	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API, or of serve engine."`
+	Engine  engine.Commands `cmd:"" help:"Operate the provisioning engine of a running sandbox or of serve engine, and show its state."`
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
 	} `cmd:"" help:"Manage API tokens."`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -41,6 +42,18 @@ var flagHelp = kong.Vars{
 		"(scimwright engine approve).",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
+	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
+	"engineDB": "Database: sqlite:PATH or postgres://... Default: sqlite:scimwright-engine.db. Several daemons may share a PostgreSQL " +
+		"database.",
+	"engineTLS":      "PEM file with the certificate chain; enables TLS.",
+	"engineProxy":    "Allow other addresses than loopback without TLS, because a proxy terminates TLS.",
+	"openAPI":        "management: the API of the sandbox; engine: that of serve engine.",
+	"engineClientCA": "PEM file with the certificates that sign those of clients; the configuration file assigns permissions to them.",
+	"engineKey": "Keys that encrypt stored secrets: 32 bytes in base64 each, separated by commas; the first one encrypts, all decrypt. " +
+		"Default: the file PATH.key next to an SQLite database, created if missing.",
+	"engineAdmin": "Token with all permissions. Default: random, printed at the first start with a database.",
+	"engineEgress": "Allowed addresses of targets: any, private (all except loopback) or public (neither loopback nor private networks). " +
+		"Default: any if --listen is a loopback address, else private.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
 	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +
@@ -55,8 +68,8 @@ type metricsFlags struct {
 	MetricsListen string `help:"${metricsListen}" placeholder:"ADDRESS" env:"SCIMWRIGHT_METRICS_LISTEN"`
 }
 
-func (f metricsFlags) options() sandbox.MetricsOptions {
-	return sandbox.MetricsOptions{Token: f.MetricsToken, Listen: f.MetricsListen}
+func (f metricsFlags) options() serving.MetricsOptions {
+	return serving.MetricsOptions{Token: f.MetricsToken, Listen: f.MetricsListen}
 }
 
 type sandboxCommand struct {

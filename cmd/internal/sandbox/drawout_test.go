@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
@@ -142,7 +143,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, []byte(hookEndpoint.CA), 0o600))
 	s, admin := startSandbox(t, sandbox.Options{
-		Empty: true, HookCA: ca, TargetTimeout: testCallTimeout, RetryMax: testRetryMax, Metrics: sandbox.MetricsOptions{Token: metricsToken},
+		Empty: true, HookCA: ca, TargetTimeout: testCallTimeout, RetryMax: testRetryMax, Metrics: serving.MetricsOptions{Token: metricsToken},
 		Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	a := &attack{t: t, admin: admin}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/egress"
 )
@@ -18,7 +19,7 @@ func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 	case egress.Any, egress.Private, egress.Public:
 	case "":
 		policy.Range = egress.Private
-		if onLoopback(listening) {
+		if serving.OnLoopback(listening) {
 			policy.Range = egress.Any
 		}
 	default:

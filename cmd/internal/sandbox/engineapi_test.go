@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/control/client"
@@ -157,7 +158,7 @@ func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
 
 func TestEngineAPI_AppsAndUsers(t *testing.T) {
 	t.Parallel()
-	d := drive(t, sandbox.Options{Metrics: sandbox.MetricsOptions{Token: metricsToken}})
+	d := drive(t, sandbox.Options{Metrics: serving.MetricsOptions{Token: metricsToken}})
 	ann := d.assign("ann@northwind.example")
 	bob := newUser(t, d.api, "bob@northwind.example")
 	d.settle()

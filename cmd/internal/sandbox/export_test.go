@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/fixtures"
 )
 
@@ -37,10 +38,10 @@ var EgressPolicy = egressPolicy
 
 // FailureLog returns the logger of a sandbox over a handler, and a function that closes it.
 func FailureLog(next slog.Handler, label func(context.Context, string) string) (*slog.Logger, func()) {
-	f := newFailureLog(next)
-	f.labels(label)
-	return slog.New(f), func() { _ = f.close(context.Background()) }
+	f := serving.NewFailureLog(next)
+	f.Labels(label)
+	return slog.New(f), func() { _ = f.Close(context.Background()) }
 }
 
 // NewSecretKey creates a file with a secret key.
-func NewSecretKey(file string) ([]byte, error) { return secretKey("", file) }
+func NewSecretKey(file string) ([]byte, error) { return serving.SecretKey("", file) }

@@ -31,7 +31,7 @@ func (s *Sandbox) joinReplicas(ctx context.Context, p *parts, clk *clock, server
 	if err := p.replicas.join(ctx, servers.alone); err != nil {
 		return err
 	}
-	s.onClose(p.replicas.start(ctx))
+	s.OnClose(p.replicas.start(ctx))
 	p.following = &following{store: p.store, clock: clk, servers: servers}
 	return nil
 }
@@ -60,7 +60,7 @@ func (s *Sandbox) followReplicas(ctx context.Context, p *parts) {
 			failed("connecting the seeded applications failed", s.home(ctx, p))
 		})
 	})
-	s.onClose(func(context.Context) error { stop(); running.Wait(); return nil })
+	s.OnClose(func(context.Context) error { stop(); running.Wait(); return nil })
 }
 
 // served reports whether this sandbox, or a replica of it, serves the address in the connections of the seeded apps.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -50,12 +51,12 @@ func TestMetrics_RequireCredentials(t *testing.T) {
 		base, own string
 		tokens    []string // tokens of the other services, which do not give access to the metrics
 	}
-	servers := map[string]func(t *testing.T, o sandbox.MetricsOptions) running{
-		"sandbox": func(t *testing.T, o sandbox.MetricsOptions) running {
+	servers := map[string]func(t *testing.T, o serving.MetricsOptions) running{
+		"sandbox": func(t *testing.T, o serving.MetricsOptions) running {
 			s, _ := startSandbox(t, sandbox.Options{Empty: true, Tenants: []tenants.Config{acme}, Metrics: o})
 			return running{s.Ready().BaseURL, s.Ready().MetricsURL, []string{"SSWS " + s.Ready().APIToken, "Bearer " + s.Ready().SCIMToken}}
 		},
-		"serve scim": func(t *testing.T, o sandbox.MetricsOptions) running {
+		"serve scim": func(t *testing.T, o serving.MetricsOptions) running {
 			s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tenants: []tenants.Config{acme}, Metrics: o})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
@@ -84,29 +85,29 @@ func TestMetrics_RequireCredentials(t *testing.T) {
 				})
 			}
 			t.Run("default", func(t *testing.T) {
-				r := start(t, sandbox.MetricsOptions{})
+				r := start(t, serving.MetricsOptions{})
 				require.Empty(t, r.own)
 				refused(t, r.base+"/metrics", http.StatusNotFound, append(r.tokens, "Bearer "+metricsToken)...)
 			})
 			t.Run("token", func(t *testing.T) {
-				r := start(t, sandbox.MetricsOptions{Token: metricsToken})
+				r := start(t, serving.MetricsOptions{Token: metricsToken})
 				refused(t, r.base+"/metrics", http.StatusUnauthorized, r.tokens...)
 				served(t, r.base, r.base+"/metrics", "bearer  "+metricsToken)
 			})
 			t.Run("digest of a token", func(t *testing.T) {
-				r := start(t, sandbox.MetricsOptions{Token: tenants.NewToken(metricsToken).String()})
+				r := start(t, serving.MetricsOptions{Token: tenants.NewToken(metricsToken).String()})
 				refused(t, r.base+"/metrics", http.StatusUnauthorized, r.tokens...)
 				served(t, r.base, r.base+"/metrics", "Bearer "+metricsToken)
 			})
 			t.Run("listener", func(t *testing.T) {
-				r := start(t, sandbox.MetricsOptions{Listen: "127.0.0.1:0"})
+				r := start(t, serving.MetricsOptions{Listen: "127.0.0.1:0"})
 				refused(t, r.base+"/metrics", http.StatusNotFound, append(r.tokens, "Bearer "+metricsToken)...)
 				served(t, r.base, r.own, "")
 				status, _, _ := scrape(t, strings.TrimSuffix(r.own, "/metrics")+"/api/v1/users", r.tokens[0])
 				require.Equal(t, http.StatusNotFound, status, "the listener serves metrics only")
 			})
 			t.Run("listener with a token", func(t *testing.T) {
-				r := start(t, sandbox.MetricsOptions{Listen: "127.0.0.1:0", Token: metricsToken})
+				r := start(t, serving.MetricsOptions{Listen: "127.0.0.1:0", Token: metricsToken})
 				refused(t, r.base+"/metrics", http.StatusNotFound, append(r.tokens, "Bearer "+metricsToken)...)
 				refused(t, r.own, http.StatusUnauthorized, r.tokens...)
 				served(t, r.base, r.own, "Bearer "+metricsToken)
@@ -120,7 +121,7 @@ func TestMetrics_Listener(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	for name, o := range map[string]sandbox.MetricsOptions{
+	for name, o := range map[string]serving.MetricsOptions{
 		"set another address with --metrics-listen": {Listen: taken.Addr().String()}, "visible ASCII": {Token: "a b"},
 	} {
 		_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Empty: true, Metrics: o})
@@ -130,7 +131,7 @@ func TestMetrics_Listener(t *testing.T) {
 	}
 	var log bytes.Buffer
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
-		Listen: "127.0.0.1:0", Metrics: sandbox.MetricsOptions{Listen: "127.0.0.1:0"}, Logger: slog.New(slog.NewJSONHandler(&log, nil)),
+		Listen: "127.0.0.1:0", Metrics: serving.MetricsOptions{Listen: "127.0.0.1:0"}, Logger: slog.New(slog.NewJSONHandler(&log, nil)),
 	})
 	require.NoError(t, err)
 	var greeting bytes.Buffer

@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 )
 
 func TestMetrics_CountRequestsPerProvider(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s, api := startSandbox(t,
-		sandbox.Options{Empty: true, Metrics: sandbox.MetricsOptions{Token: metricsToken}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+		sandbox.Options{Empty: true, Metrics: serving.MetricsOptions{Token: metricsToken}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	_, err := find(t.Context(), s.Ready().BaseURL+"/t/chat/scim/v2", s.Ready().SCIMToken, "ann@northwind.example")
 	require.NoError(t, err)
 	eventually(t, "the request is counted", func() bool {
@@ -35,7 +36,7 @@ func TestMetrics_CountRequestsPerProvider(t *testing.T) {
 func TestStoppedServer_FinishesRunningRequests(t *testing.T) {
 	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
-		Listen: "127.0.0.1:0", Quirks: []string{"latency=500ms,p=1"}, Metrics: sandbox.MetricsOptions{Token: metricsToken},
+		Listen: "127.0.0.1:0", Quirks: []string{"latency=500ms,p=1"}, Metrics: serving.MetricsOptions{Token: metricsToken},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(context.Background()) })

@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -64,7 +64,7 @@ type Options struct {
 	Egress string
 
 	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
-	Metrics MetricsOptions
+	Metrics serving.MetricsOptions
 
 	// Quirks are the deviations of the built-in SCIM servers, as parsed by quirks.Parse. Default: none.
 	Quirks []string
@@ -96,7 +96,6 @@ const (
 	defaultSeedTime      = 60 * time.Second
 	defaultTargetTimeout = 60 * time.Second
 	defaultRetryMax      = 30 * time.Second
-	databaseName         = "scimwright.db"
 	keyName              = "secret.key"
 )
 
@@ -129,16 +128,16 @@ func (o *Options) complete() (cleanup func() error, err error) {
 		if err := os.MkdirAll(o.Data, 0o700); err != nil {
 			return cleanup, fmt.Errorf("data directory: %w", err)
 		}
-		o.DB = "sqlite:" + filepath.Join(o.Data, databaseName)
+		o.DB = "sqlite:" + filepath.Join(o.Data, serving.DatabaseName)
 		if o.SecretKeyFile == "" {
 			o.SecretKeyFile = filepath.Join(o.Data, keyName)
 		}
 	case o.DB == "":
 		o.temporary = true
-		o.DB, cleanup, err = temporaryDatabase()
+		o.DB, cleanup, err = serving.TemporaryDatabase()
 		return cleanup, err
 	default:
-		if err := checkDatabase(o.DB); err != nil {
+		if err := serving.CheckDatabase(o.DB); err != nil {
 			return cleanup, err
 		}
 		path, isFile := strings.CutPrefix(o.DB, "sqlite:")
@@ -152,18 +151,6 @@ func (o *Options) complete() (cleanup func() error, err error) {
 		}
 	}
 	return cleanup, o.checkKey()
-}
-
-// checkDatabase rejects databases that are neither SQLite nor PostgreSQL before anything is created.
-func checkDatabase(databaseURL string) error {
-	scheme, _, found := strings.Cut(databaseURL, ":")
-	switch {
-	case !found:
-		return fmt.Errorf("the database %q has no scheme: use sqlite:PATH or postgres://USER@HOST/NAME", databaseURL)
-	case !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
-		return fmt.Errorf("databases of the kind %q are not supported: use sqlite:PATH or postgres://USER@HOST/NAME", scheme)
-	}
-	return nil
 }
 
 // checkKey returns an error if the database file exists and its key does not. A new key could not decrypt the secrets in the database.
@@ -181,15 +168,6 @@ func (o *Options) checkKey() error {
 			"--secret-key; without the key the secrets in the database cannot be read", path, o.SecretKeyFile)
 	}
 	return nil
-}
-
-// temporaryDatabase creates a directory for a temporary database; cleanup removes it.
-func temporaryDatabase() (databaseURL string, cleanup func() error, err error) {
-	dir, err := os.MkdirTemp("", "scimwright-*")
-	if err != nil {
-		return "", func() error { return nil }, fmt.Errorf("temporary database: %w", err)
-	}
-	return "sqlite:" + filepath.Join(dir, databaseName), func() error { return os.RemoveAll(dir) }, nil
 }
 
 // readHookCA reads the file with the certificates that hooks trust, if one is configured.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -17,7 +18,7 @@ type routes struct {
 	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json
 	health  http.Handler     // /sandbox/v1/health, without credentials
-	metrics http.Handler     // /metrics, see metricsServer
+	metrics http.Handler     // /metrics, see serving.MetricsServer
 	console http.Handler     // everything else
 
 	following *following // nil on SQLite
@@ -29,7 +30,7 @@ var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1", 
 func (r *routes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := r.route(req.URL.Path)
 	switch req.URL.Path {
-	case openAPIPath, healthPath, metricsPath: // these depend on this process only
+	case openAPIPath, healthPath, serving.MetricsPath: // these depend on this process only
 	default:
 		h = r.following.before(h)
 	}
@@ -47,7 +48,7 @@ func (r *routes) route(path string) http.Handler {
 		return r.openAPI
 	case healthPath:
 		return r.health
-	case metricsPath:
+	case serving.MetricsPath:
 		return r.metrics
 	}
 	if r.scim.Owns(path) {

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
@@ -35,14 +34,14 @@ import (
 type Sandbox struct {
 	options  Options
 	egress   egress.Policy
-	metrics  *metricsServer
+	metrics  *serving.MetricsServer
 	ready    Ready
 	took     time.Duration // duration of Start
 	settings settings
 	summary  []appSummary // the provisioned content when the sandbox became ready
 
-	server *httpServer
-	closing
+	server *serving.Server
+	serving.Closing
 
 	// changing is locked while the organization is seeded or reset.
 	changing sync.Mutex
@@ -62,37 +61,37 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 
 func (s *Sandbox) start(ctx context.Context, o Options) error {
 	cleanup, err := o.complete()
-	s.onClose(func(context.Context) error { return cleanup() })
+	s.OnClose(func(context.Context) error { return cleanup() })
 	if err != nil {
 		return err
 	}
-	failures := newFailureLog(o.Logger.Handler())
-	s.onClose(failures.close)
+	failures := serving.NewFailureLog(o.Logger.Handler())
+	s.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	s.options = o
-	key, err := secretKey(o.SecretKey, o.SecretKeyFile)
+	key, err := serving.SecretKey(o.SecretKey, o.SecretKeyFile)
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, o.Listen, "--listen")
+	listener, err := serving.Listen(ctx, o.Listen, "--listen")
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if serve has already closed the listener
+	s.OnClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if serve has already closed the listener
 
-	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
+	if s.metrics, err = serving.OpenMetrics(ctx, o.Metrics); err != nil {
 		return err
 	}
-	s.onClose(s.metrics.close)
+	s.OnClose(s.metrics.Close)
 	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
 		return err
 	}
-	owner, err := s.leaseOwner(listener)
+	owner, err := serving.EngineName(&s.Closing, o.DB, listener, "sandbox")
 	if err != nil {
 		return err
 	}
 	if o.ReadyFile != "" { // listen has succeeded, so the file is not that of another running sandbox
-		if err := removeReady(o.ReadyFile); err != nil {
+		if err := serving.RemoveReady(o.ReadyFile); err != nil {
 			return err
 		}
 	}
@@ -100,8 +99,8 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { return db.Close() })
-	base := baseURL(listener, false)
+	s.OnClose(func(context.Context) error { return db.Close() })
+	base := serving.BaseURL(listener, false)
 	at, err := o.addresses(listener, base)
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	failures.labels(p.label)
+	failures.Labels(p.label)
 
 	if s.settings.Seeded {
 		// Relay the pending changes before catchUp: the relay marks their principals as not settled, so that catchUp does not report an outdated
@@ -124,23 +123,23 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 			}
 		}
 	}
-	s.metrics.serve(ctx, p.metrics, o.Logger)
-	s.server = serve(listener, p.handler, nil, o.Logger)
-	s.onClose(s.server.Close)
+	s.metrics.Serve(ctx, p.metrics, o.Logger)
+	s.server = serving.Serve(listener, p.handler, nil, o.Logger)
+	s.OnClose(s.server.Close)
 	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	s.onClose(p.engine.Stop)
+	s.OnClose(p.engine.Stop)
 	relaying, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go p.relay.run(relaying)
-	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
+	s.OnClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	worked := make(chan struct{})
 	go func() { defer close(worked); _ = p.api.Run(working) }() // runs until its context ends
-	s.onClose(func(context.Context) error { stopWorking(); <-worked; return nil })
+	s.OnClose(func(context.Context) error { stopWorking(); <-worked; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
-		MetricsURL: s.metrics.url(), PID: os.Getpid()}
+		MetricsURL: s.metrics.URL(), PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -151,25 +150,8 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if o.ReadyFile == "" {
 		return nil
 	}
-	s.onClose(func(context.Context) error { return removeReady(o.ReadyFile) })
-	return writeReady(o.ReadyFile, s.ready)
-}
-
-// leaseOwner returns the name of this sandbox among the engines that share the database. The name is the same after a restart, so that a
-// restarted sandbox takes over the lanes of the killed one immediately. The name differs from that of every other running sandbox: the data
-// file is locked, and on a shared database the name contains the host and the address of the listener.
-func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
-	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
-	if !isFile {
-		host, err := os.Hostname()
-		return host + " " + l.Addr().String(), err
-	}
-	unlock, err := lockFile(file + ".lock")
-	if err != nil {
-		return "", err
-	}
-	s.onClose(func(context.Context) error { return unlock() })
-	return "sandbox", nil
+	s.OnClose(func(context.Context) error { return serving.RemoveReady(o.ReadyFile) })
+	return serving.WriteReady(o.ReadyFile, s.ready)
 }
 
 // parts are the services of a sandbox, and the data that they share.
@@ -229,7 +211,7 @@ func (s *Sandbox) assemble(
 	}
 	p.bridge = &bridge{timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
-	scheduler, err := s.scheduler(ctx, db, engineStore)
+	scheduler, err := serving.Scheduler(ctx, &s.Closing, o.DB, db, engineStore, o.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +271,7 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(func(context.Context) error { return api.Close() })
+	s.OnClose(func(context.Context) error { return api.Close() })
 	p.bridge.wanted = api.Wanted()
 	p.relay = newRelay(p.bridge.wanted, p.engine, o.Logger)
 	p.relay.appDeleted = counted.Forget
@@ -307,7 +289,7 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	p.handler = &routes{
-		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.mainHandler(p.metrics),
+		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.MainHandler(p.metrics),
 		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
 		console: pages, following: p.following,
 	}
@@ -387,11 +369,11 @@ func (s *Sandbox) target(name string) (baseURL, token string) {
 func (s *Sandbox) Ready() Ready { return s.ready }
 
 // Done is closed when serving stops on its own; Err returns the cause.
-func (s *Sandbox) Done() <-chan struct{} { return s.server.done }
+func (s *Sandbox) Done() <-chan struct{} { return s.server.Done() }
 
 // Err returns the cause if serving stopped on its own. It is nil while the sandbox runs and after Close.
-func (s *Sandbox) Err() error { return s.server.ended() }
+func (s *Sandbox) Err() error { return s.server.Err() }
 
 // Close stops the sandbox: it accepts no new requests, running requests are completed or aborted when ctx ends, the engine completes its
 // running sequences, and a temporary database is removed. A second call returns the same error.
-func (s *Sandbox) Close(ctx context.Context) error { return s.closing.run(ctx) }
+func (s *Sandbox) Close(ctx context.Context) error { return s.CloseAll(ctx) }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver"
@@ -41,18 +43,18 @@ type SCIMOptions struct {
 	// intended for use on this machine and behind a proxy.
 	TLSCert, TLSKey string
 	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
-	Metrics MetricsOptions
+	Metrics serving.MetricsOptions
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
 }
 
 // SCIMServer is a running SCIM server.
 type SCIMServer struct {
-	*httpServer
-	closing
+	*serving.Server
+	serving.Closing
 	token   string
 	tenants []tenants.Config
-	metrics *metricsServer
+	metrics *serving.MetricsServer
 }
 
 // ServeSCIM starts the SCIM server alone: one service provider at the path /scim/v2, all others at /t/{tenant}/scim/v2.
@@ -69,11 +71,11 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	failures := newFailureLog(o.Logger.Handler())
-	s.onClose(failures.close)
+	failures := serving.NewFailureLog(o.Logger.Handler())
+	s.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	if o.DB != "" {
-		if err := checkDatabase(o.DB); err != nil {
+		if err := serving.CheckDatabase(o.DB); err != nil {
 			return err
 		}
 	}
@@ -81,33 +83,33 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if s.tenants, s.token, err = o.tenants(); err != nil {
 		return err
 	}
-	secure, err := readCertificate(o.TLSCert, o.TLSKey)
+	secure, err := serving.ReadCertificate(o.TLSCert, o.TLSKey)
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, o.Listen, "--listen")
+	listener, err := serving.Listen(ctx, o.Listen, "--listen")
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if serve has already closed the listener
-	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
+	s.OnClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if serve has already closed the listener
+	if s.metrics, err = serving.OpenMetrics(ctx, o.Metrics); err != nil {
 		return err
 	}
-	s.onClose(s.metrics.close)
+	s.OnClose(s.metrics.Close)
 	if o.DB == "" {
-		databaseURL, cleanup, err := temporaryDatabase()
+		databaseURL, cleanup, err := serving.TemporaryDatabase()
 		if err != nil {
 			return err
 		}
 		o.DB = databaseURL
-		s.onClose(func(context.Context) error { return cleanup() })
+		s.OnClose(func(context.Context) error { return cleanup() })
 	}
 	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { return db.Close() })
-	shared, err := s.join(ctx, db, baseURL(listener, secure != nil), o.Logger)
+	s.OnClose(func(context.Context) error { return db.Close() })
+	shared, err := s.join(ctx, db, serving.BaseURL(listener, secure != nil), o.Logger)
 	if err != nil {
 		return err
 	}
@@ -128,16 +130,16 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if secure == nil {
 		warnOfPlainText(ctx, o.Logger, listener.Addr())
 	}
-	s.metrics.serve(ctx, metrics.Handler(), o.Logger)
-	s.httpServer = serve(listener, withMetrics(s.metrics.mainHandler(metrics.Handler()), all), secure, o.Logger)
-	s.onClose(s.httpServer.Close)
+	s.metrics.Serve(ctx, metrics.Handler(), o.Logger)
+	s.Server = serving.Serve(listener, withMetrics(s.metrics.MainHandler(metrics.Handler()), all), secure, o.Logger)
+	s.OnClose(s.Server.Close)
 	return nil
 }
 
 // Check returns an error if the tenants, the options of the service provider at /scim/v2, the certificate or the metrics token are invalid.
 // ServeSCIM checks the same.
 func (o SCIMOptions) Check() error {
-	if _, err := readCertificate(o.TLSCert, o.TLSKey); err != nil {
+	if _, err := serving.ReadCertificate(o.TLSCert, o.TLSKey); err != nil {
 		return err
 	}
 	if err := o.Metrics.Check(); err != nil {
@@ -210,22 +212,32 @@ func (s *SCIMServer) PrintWelcome(w io.Writer) {
 }
 
 // MetricsURL returns the address of the metrics at the separate listener, "" without a separate listener.
-func (s *SCIMServer) MetricsURL() string { return s.metrics.url() }
+func (s *SCIMServer) MetricsURL() string { return s.metrics.URL() }
 
 // URL returns the SCIM base URL of the service provider at /scim/v2.
 func (s *SCIMServer) URL() string { return s.TenantURL(tenants.Default) }
 
 // TenantURL returns the SCIM base URL of a tenant.
-func (s *SCIMServer) TenantURL(name string) string { return s.url() + tenants.Prefix(name) }
+func (s *SCIMServer) TenantURL(name string) string { return s.Server.URL() + tenants.Prefix(name) }
 
 // Token returns the first accepted token of the service provider at /scim/v2, "" if only its digest is configured.
 func (s *SCIMServer) Token() string { return s.token }
 
 // Done is closed when serving stops on its own; Err returns the cause.
-func (s *SCIMServer) Done() <-chan struct{} { return s.done }
+func (s *SCIMServer) Done() <-chan struct{} { return s.Server.Done() }
 
 // Err returns the cause if serving stopped on its own. It is nil while the server runs and after Close.
-func (s *SCIMServer) Err() error { return s.ended() }
+func (s *SCIMServer) Err() error { return s.Server.Err() }
 
 // Close stops the server; running requests are completed or aborted when ctx ends. A second call returns the same error.
-func (s *SCIMServer) Close(ctx context.Context) error { return s.closing.run(ctx) }
+func (s *SCIMServer) Close(ctx context.Context) error { return s.CloseAll(ctx) }
+
+// warnOfPlainText logs a warning if other machines can reach a server without TLS.
+func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
+	if serving.OnLoopback(addr) {
+		return
+	}
+	log.WarnContext(ctx,
+		"SCIM is served to other machines without TLS, which RFC 7644 section 2 requires: tokens and personal data can be read on the network "+
+			"unless a proxy terminates TLS; enable TLS with --tls-cert and --tls-key", "listen", addr.String())
+}

@@ -45,6 +45,6 @@ func (s *SCIMServer) join(ctx context.Context, db *sqldb.DB, address string, log
 	if err := r.join(ctx, func(context.Context, *sqldb.Tx) error { return nil }); err != nil {
 		return nil, err
 	}
-	s.onClose(r.start(ctx))
+	s.OnClose(r.start(ctx))
 	return r, nil
 }

@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 )
 
 func TestSecretKey(t *testing.T) {
 	t.Run("missing file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "deep", "secret.key")
-		first, err := secretKey("", file)
+		first, err := serving.SecretKey("", file)
 		require.NoError(t, err)
-		again, err := secretKey("", file)
+		again, err := serving.SecretKey("", file)
 		require.NoError(t, err)
 		require.Equal(t, first, again)
 		info, err := os.Stat(file)
@@ -23,18 +25,18 @@ func TestSecretKey(t *testing.T) {
 	})
 	t.Run("key overrides file", func(t *testing.T) {
 		given := base64.StdEncoding.EncodeToString(make([]byte, 32))
-		key, err := secretKey(given, "/nowhere/secret.key")
+		key, err := serving.SecretKey(given, "/nowhere/secret.key")
 		require.NoError(t, err)
 		require.Equal(t, make([]byte, 32), key)
 	})
 	t.Run("wrong length", func(t *testing.T) {
-		_, err := secretKey("c2hvcnQ=", "")
+		_, err := serving.SecretKey("c2hvcnQ=", "")
 		require.ErrorContains(t, err, "32 bytes")
 	})
 	t.Run("no file", func(t *testing.T) {
-		a, err := secretKey("", "")
+		a, err := serving.SecretKey("", "")
 		require.NoError(t, err)
-		b, err := secretKey("", "")
+		b, err := serving.SecretKey("", "")
 		require.NoError(t, err)
 		require.NotEqual(t, a, b)
 	})
@@ -48,9 +50,9 @@ func TestSecretKey_MissingNotReplaced(t *testing.T) {
 	_, err := fresh.complete()
 	require.NoError(t, err, "without a database a new key is safe")
 
-	require.NoError(t, os.WriteFile(filepath.Join(data, databaseName), []byte("SQLite format 3"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(data, serving.DatabaseName), []byte("SQLite format 3"), 0o600))
 	for name, o := range map[string]Options{"a directory": {Data: data},
-		"a database": {DB: "sqlite:" + filepath.Join(data, databaseName), SecretKeyFile: key}} {
+		"a database": {DB: "sqlite:" + filepath.Join(data, serving.DatabaseName), SecretKeyFile: key}} {
 		t.Run(name, func(t *testing.T) {
 			_, err := o.complete()
 			require.ErrorContains(t, err, key)
@@ -61,7 +63,7 @@ func TestSecretKey_MissingNotReplaced(t *testing.T) {
 	given := Options{Data: data, SecretKey: base64.StdEncoding.EncodeToString(make([]byte, 32))}
 	_, err = given.complete()
 	require.NoError(t, err)
-	_, err = secretKey("", key)
+	_, err = serving.SecretKey("", key)
 	require.NoError(t, err)
 	again := Options{Data: data}
 	_, err = again.complete()

@@ -113,7 +113,7 @@ func TestStart_RejectsSharedData(t *testing.T) {
 	data := t.TempDir()
 	startSandbox(t, sandbox.Options{Data: data, Empty: true})
 	_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data})
-	require.ErrorContains(t, err, "another sandbox is using this data")
+	require.ErrorContains(t, err, "another process is using this data")
 }
 
 func TestSecretKey_MismatchReported(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/internal/rest"
 )
@@ -28,12 +29,18 @@ type Options struct {
 	// Authorize is the authorization middleware of the embedder. It returns a handler that calls next for callers that may write the desired
 	// state of all apps, and returns an error response to other callers.
 	Authorize func(next http.Handler) http.Handler
+	// Permit returns nil if a caller that Authorize has accepted may run an operation, and engine.ErrNotPermitted otherwise. Default: every
+	// operation.
+	Permit func(ctx context.Context, op Operation) error
+	// Tenant returns the prefix of the ids of the caller's apps in the Store, such as "acme:". Requests and responses contain the ids
+	// without it, and lists contain no other apps. ctx is that of the request. Default: no prefix.
+	Tenant func(ctx context.Context) string
 	// Next serves all other paths, without Authorize. Default: 404.
 	Next http.Handler
 
 	// Prefix is the prefix of all paths. Default: DefaultPrefix.
 	Prefix string
-	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope.
+	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope. With Permit, the document has Operation.Access.
 	Scope string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -73,7 +80,8 @@ func New(o Options) (http.Handler, error) {
 // api runs the operations.
 type api struct {
 	s             *desired.Store
-	prefix, scope string
+	prefix, scope string // scope is empty with Options.Permit
+	tenant        func(ctx context.Context) string
 }
 
 func newHandler(o Options) (*rest.Handler, error) {
@@ -83,17 +91,34 @@ func newHandler(o Options) (*rest.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	guard := rest.Permitted{Holder: o.Tenant}
+	if permit := o.Permit; permit != nil {
+		guard.Permit = func(ctx context.Context, info rest.Info) error {
+			err := permit(ctx, operationOf(info))
+			if errors.Is(err, engine.ErrNotPermitted) {
+				return rest.NotPermitted(info)
+			}
+			return err
+		}
+	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{
-		Guard: rest.AllowAll{}, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: o.Now, Logger: o.Logger,
+		Guard: guard, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: o.Now, Logger: o.Logger,
 	})
 }
 
-// maxInFlight is the maximum number of bytes that the requests in flight hold. An upload holds 4 MiB. Package rest limits each caller to
-// half of the maximum. The API does not distinguish callers, so all requests together can hold half of the maximum.
+// maxInFlight is the maximum number of bytes that the requests in flight hold. An upload holds 4 MiB. The callers of a tenant get half of
+// the maximum together.
 const maxInFlight = 256 << 20
 
 func newAPI(o Options) *api {
-	return &api{s: o.Store, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
+	a := &api{s: o.Store, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), tenant: o.Tenant}
+	if o.Permit == nil {
+		a.scope = cmp.Or(o.Scope, DefaultScope)
+	}
+	if a.tenant == nil {
+		a.tenant = func(context.Context) string { return "" }
+	}
+	return a
 }
 
 // Operation is an operation of the API.
@@ -101,14 +126,18 @@ type Operation struct {
 	ID     string // operationId in the OpenAPI document
 	Method string
 	Path   string // with the prefix; variables are in braces: {app}
+	Access string // the permission, such as engine.AccessWrite
+}
+
+func operationOf(info rest.Info) Operation {
+	return Operation{ID: info.ID, Method: info.Method, Path: info.Path, Access: info.Access}
 }
 
 // Operations lists the operations below a prefix, the default if it is empty.
 func Operations(prefix string) []Operation {
 	var all []Operation
 	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
-		info := rest.Describe(r)
-		all = append(all, Operation{ID: info.ID, Method: info.Method, Path: info.Path})
+		all = append(all, operationOf(rest.Describe(r)))
 	}
 	return all
 }
@@ -135,12 +164,33 @@ func (a *api) routes() []rest.Route {
 // row returns an operation.
 func row[Req, Resp any](a *api, tag, id, route, summary string, do func(context.Context, *Req) (Resp, error)) rest.Op[Req, Resp] {
 	method, path, _ := strings.Cut(route, " ")
-	return rest.Op[Req, Resp]{ID: id, Route: method + " " + a.prefix + path, Tag: tag, Summary: summary, Scopes: []string{a.scope}, Do: do}
+	return rest.Op[Req, Resp]{
+		ID: id, Route: method + " " + a.prefix + path, Tag: tag, Summary: summary, Scopes: []string{a.scope},
+		Find: func(ctx context.Context, r *Req) error {
+			if p, ok := any(r).(interface{ prepend(tenant string) }); ok {
+				p.prepend(a.tenant(ctx))
+			}
+			return nil
+		},
+		Do: func(ctx context.Context, r *Req) (Resp, error) {
+			out, err := do(ctx, r)
+			if p, ok := any(r).(interface{ app() string }); ok {
+				err = rest.Renamed(err, p.app(), strings.TrimPrefix(p.app(), a.tenant(ctx)))
+			}
+			return out, err
+		},
+	}
 }
 
 type appPath struct {
 	App string `path:"app" doc:"id of the app"`
 }
+
+// prepend replaces the id in the path by that of the app in the Store.
+func (p *appPath) prepend(tenant string) { p.App = tenant + p.App }
+
+// app returns the id of the app in the Store.
+func (p *appPath) app() string { return p.App }
 
 // position selects a page of a list.
 type position struct {

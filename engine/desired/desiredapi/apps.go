@@ -2,8 +2,11 @@ package desiredapi
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/mapping"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -13,10 +16,10 @@ func (a *api) appRoutes() []rest.Route {
 	const tag, one = "Apps", "/apps/{app}"
 	return []rest.Route{
 		row(a, tag, "listApps", "GET /apps", "List the apps", a.listApps),
-		row(a, tag, "putApp", "PUT "+one, "Create or replace an app with its target", a.putApp),
+		rest.Needs(row(a, tag, "putApp", "PUT "+one, "Create or replace an app with its target", a.putApp), engine.AccessApps),
 		row(a, tag, "getApp", "GET "+one, "Show an app, without credentials", a.getApp),
-		row(a, tag, "deleteApp", "DELETE "+one,
-			"Delete an app with its users, groups and members, without requests to its target", a.deleteApp),
+		rest.Needs(row(a, tag, "deleteApp", "DELETE "+one,
+			"Delete an app with its users, groups and members, without requests to its target", a.deleteApp), engine.AccessApps),
 	}
 }
 
@@ -57,17 +60,42 @@ type deleteAppRequest struct {
 }
 
 func (a *api) listApps(ctx context.Context, r *listAppsRequest) (rest.Page[App], error) {
-	read := func(after string, n int) ([]desired.App, error) { return a.s.Apps(ctx, after, n) }
+	tenant := a.tenant(ctx)
+	read := func(after string, n int) ([]desired.App, error) {
+		apps, err := a.s.Apps(ctx, tenant+after, n)
+		if i := slices.IndexFunc(apps, func(app desired.App) bool { return !strings.HasPrefix(app.ID, tenant) }); i >= 0 {
+			apps = apps[:i] // the apps of a tenant are consecutive
+		}
+		for i := range apps {
+			apps[i].ID = strings.TrimPrefix(apps[i].ID, tenant)
+		}
+		return apps, err
+	}
 	return pageOf(ctx, r.position, read, shownApp, func(a *desired.App) string { return a.ID })
 }
 
+// shownID returns the id of an app as the caller's tenant has it.
+func (a *api) shownID(ctx context.Context, app string) string {
+	return strings.TrimPrefix(app, a.tenant(ctx))
+}
+
 func (a *api) putApp(ctx context.Context, r *putAppRequest) (Written, error) {
-	target, err := r.Body.Target.engine()
+	app, err := r.Body.Stored(r.App)
 	if err != nil {
 		return Written{}, err
 	}
-	app := desired.App{ID: r.App, Version: r.Body.Version, Target: target}
-	if m := r.Body.Mapping; m != nil {
+	changed, err := a.s.PutApp(ctx, app)
+	return Written{ID: a.shownID(ctx, r.App), Version: r.Body.Version, Changed: changed}, rejected(err, r.App, "", "")
+}
+
+// Stored returns the app as a desired.Store takes it, with an id. Read-only members have no effect.
+func (a App) Stored(id string) (desired.App, error) {
+	target, err := a.Target.engine()
+	if err != nil {
+		return desired.App{}, err
+	}
+	app := desired.App{ID: id, Version: a.Version, Target: target}
+	if m := a.Mapping; m != nil {
 		for name, kind := range m.Attributes {
 			if app.Mapping.Attributes == nil {
 				app.Mapping.Attributes = map[string]mapping.Kind{}
@@ -78,18 +106,18 @@ func (a *api) putApp(ctx context.Context, r *putAppRequest) (Written, error) {
 			app.Mapping.Rules = append(app.Mapping.Rules, mapping.Rule(rule))
 		}
 	}
-	changed, err := a.s.PutApp(ctx, app)
-	return Written{ID: r.App, Version: r.Body.Version, Changed: changed}, rejected(err, r.App, "", "")
+	return app, nil
 }
 
 func (a *api) getApp(ctx context.Context, r *appPath) (App, error) {
 	app, err := a.s.App(ctx, r.App)
+	app.ID = a.shownID(ctx, app.ID)
 	return shownApp(&app), rejected(err, r.App, "", "")
 }
 
 func (a *api) deleteApp(ctx context.Context, r *deleteAppRequest) (Written, error) {
 	changed, err := a.s.DeleteApp(ctx, r.App, r.Version)
-	return Written{ID: r.App, Version: r.Version, Changed: changed}, rejected(err, r.App, "", "")
+	return Written{ID: a.shownID(ctx, r.App), Version: r.Version, Changed: changed}, rejected(err, r.App, "", "")
 }
 
 func shownApp(a *desired.App) App {

@@ -41,6 +41,8 @@ func rejected(err error, app, kind, id string) error {
 		return rest.NotFound(kind, id)
 	case errors.Is(err, engine.ErrStale), errors.Is(err, desired.ErrSnapshot):
 		return &rest.Error{Code: rest.CodeMoved, Summary: errtext.Plain(err), Err: err}
+	case errors.Is(err, desired.ErrSecrets):
+		return rest.Failf(rest.CodeForbidden, "Credentials and passwords require the permission secrets.")
 	case errors.Is(err, desired.ErrNoSeal):
 		return &rest.Error{Code: rest.CodeUnsupported, Summary: "This server stores no secrets, because it has no key.", Err: err}
 	}

@@ -20,8 +20,8 @@ func (a *api) snapshotRoutes() []rest.Route {
 		row(a, tag, "getSnapshot", "GET "+one, "Show the progress of a snapshot, and the number of missing users or groups", a.getSnapshot),
 		row(a, tag, "endSnapshot", "POST "+one+"/end", "End the upload of a snapshot", a.endSnapshot),
 		row(a, tag, "listMissing", "GET "+one+"/missing", "List the ids of the users or groups that are not in a snapshot", a.listMissing),
-		row(a, tag, "confirmSnapshot", "POST "+one+"/confirm", "Set the missing users or groups of a snapshot to the state absent",
-			a.confirmSnapshot),
+		rest.Needs(row(a, tag, "confirmSnapshot", "POST "+one+"/confirm", "Set the missing users or groups of a snapshot to the state absent",
+			a.confirmSnapshot), engine.AccessApprove),
 	}
 }
 

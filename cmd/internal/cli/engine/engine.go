@@ -33,6 +33,7 @@ type Commands struct {
 	laneCommands
 	eventCommands
 	fleetCommands
+	serviceCommands
 }
 
 // Invocation is the data that every command receives in addition to its flags.
@@ -49,6 +50,8 @@ type session struct {
 	out  io.Writer
 	json bool
 	api  *sandbox.APIClient // client of the management API, which stores users, groups and apps
+	// service means that the API is that of serve engine, which has no management API: users and groups are named by their ids.
+	service bool
 	// engine is the client of the engine's control API. sent contains the last response of that API.
 	engine *client.Client
 	sent   *lastResponse
@@ -60,8 +63,14 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 		return nil, err
 	}
 	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{}}
-	s.engine = client.New(api.BaseURL+"/sandbox/v1", api.Token)
-	s.engine.Scheme, s.engine.HTTP = "SSWS", &http.Client{Transport: s.sent}
+	if strings.HasSuffix(api.BaseURL, servicePrefix) {
+		s.service = true
+		s.engine = client.New(api.BaseURL, api.Token)
+	} else {
+		s.engine = client.New(api.BaseURL+"/sandbox/v1", api.Token)
+		s.engine.Scheme = "SSWS"
+	}
+	s.engine.HTTP = &http.Client{Transport: s.sent}
 	return s, nil
 }
 
@@ -267,6 +276,14 @@ func (s *session) find(a app, name string, group bool) (engine.Principal, error)
 	find := s.findUser
 	if group {
 		find = s.findGroup
+	}
+	if s.service {
+		find = func(string) (engine.Principal, error) {
+			if group {
+				return engine.Principal{Kind: engine.Group}, nil
+			}
+			return engine.Principal{Kind: engine.User}, nil
+		}
 	}
 	who, err := find(name)
 	if err != nil || who.ID != "" {

@@ -17,9 +17,9 @@ import (
 
 // Connection is the set of flags that identify a sandbox.
 type Connection struct {
-	URL       string `help:"Base URL of the sandbox. Default: http://127.0.0.1:8080." env:"SCIMWRIGHT_URL" placeholder:"URL"`
+	URL       string `help:"Base URL; with /engine/v1: serve engine. Default: http://127.0.0.1:8080." env:"SCIMWRIGHT_URL" placeholder:"URL"`
 	APIToken  string `help:"Token of an administrator." env:"SCIMWRIGHT_API_TOKEN"`
-	ReadyFile string `help:"Read base URL and token from the ready file of a running sandbox." placeholder:"FILE"`
+	ReadyFile string `help:"Read base URL and token from the ready file of a running sandbox or serve engine." placeholder:"FILE"`
 }
 
 // Client returns a client of the sandbox's management API.
@@ -29,11 +29,15 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 		if err != nil {
 			return nil, err
 		}
-		var ready sandbox.Ready
+		var ready struct {
+			sandbox.Ready
+			EngineURL  string `json:"engineUrl"` // of a daemon
+			AdminToken string `json:"adminToken"`
+		}
 		if err := json.Unmarshal(data, &ready); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.ReadyFile, err)
 		}
-		c.URL, c.APIToken = ready.BaseURL, ready.APIToken
+		c.URL, c.APIToken = cmp.Or(ready.EngineURL, ready.BaseURL), cmp.Or(ready.Ready.APIToken, ready.AdminToken, c.APIToken)
 	}
 	if c.APIToken == "" {
 		return nil, frame.Usage("--api-token (or SCIMWRIGHT_API_TOKEN) or --ready-file is required")

@@ -1,4 +1,4 @@
-package sandbox
+package serving
 
 import (
 	"context"
@@ -18,9 +18,9 @@ const (
 	labelTimeout = time.Second
 )
 
-// failureLog adds the label of the app to log records that contain the id of an app. It logs identical warnings and errors once a minute,
+// FailureLog adds the label of the app to log records that contain the id of an app. It logs identical warnings and errors once a minute,
 // with the number of omitted records. Records that differ only in times, durations or numbers are identical.
-type failureLog struct {
+type FailureLog struct {
 	next   slog.Handler
 	with   string // attributes of the logger
 	shared *repeats
@@ -29,7 +29,7 @@ type failureLog struct {
 // repeats is shared by the handlers of one program.
 type repeats struct {
 	mu     sync.Mutex
-	label  func(ctx context.Context, app string) string // nil until labels sets it
+	label  func(ctx context.Context, app string) string // nil until Labels sets it
 	seen   map[string]*repeated
 	closed bool
 }
@@ -42,24 +42,25 @@ type repeated struct {
 	next    slog.Handler
 }
 
-func newFailureLog(next slog.Handler) *failureLog {
-	return &failureLog{next: next, shared: &repeats{seen: map[string]*repeated{}}}
+// NewFailureLog returns a FailureLog whose records go to next.
+func NewFailureLog(next slog.Handler) *FailureLog {
+	return &FailureLog{next: next, shared: &repeats{seen: map[string]*repeated{}}}
 }
 
-// labels sets the function that returns the label of an app, "" for an unknown one.
-func (f *failureLog) labels(label func(ctx context.Context, app string) string) {
+// Labels sets the function that returns the label of an app, "" for an unknown one.
+func (f *FailureLog) Labels(label func(ctx context.Context, app string) string) {
 	f.shared.mu.Lock()
 	defer f.shared.mu.Unlock()
 	f.shared.label = label
 }
 
 // Enabled implements slog.Handler.
-func (f *failureLog) Enabled(ctx context.Context, level slog.Level) bool {
+func (f *FailureLog) Enabled(ctx context.Context, level slog.Level) bool {
 	return f.next.Enabled(ctx, level)
 }
 
 // WithAttrs implements slog.Handler.
-func (f *failureLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (f *FailureLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	c := *f
 	c.next = f.next.WithAttrs(attrs)
 	for _, a := range attrs {
@@ -69,14 +70,14 @@ func (f *failureLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler.
-func (f *failureLog) WithGroup(name string) slog.Handler {
+func (f *FailureLog) WithGroup(name string) slog.Handler {
 	c := *f
 	c.next, c.with = f.next.WithGroup(name), f.with+name+"."
 	return &c
 }
 
 // Handle implements slog.Handler.
-func (f *failureLog) Handle(ctx context.Context, r slog.Record) error {
+func (f *FailureLog) Handle(ctx context.Context, r slog.Record) error {
 	r = f.labeled(ctx, r)
 	if r.Level >= slog.LevelWarn && !f.shared.first(f.key(r), r, f.next) {
 		return nil
@@ -85,7 +86,7 @@ func (f *failureLog) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // labeled adds the label of the app that a record is about.
-func (f *failureLog) labeled(ctx context.Context, r slog.Record) slog.Record {
+func (f *FailureLog) labeled(ctx context.Context, r slog.Record) slog.Record {
 	f.shared.mu.Lock()
 	label := f.shared.label
 	f.shared.mu.Unlock()
@@ -109,7 +110,7 @@ func (f *failureLog) labeled(ctx context.Context, r slog.Record) slog.Record {
 }
 
 // key returns the same string for identical records.
-func (f *failureLog) key(r slog.Record) string {
+func (f *FailureLog) key(r slog.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q %s", r.Level, r.Message, f.with)
 	r.Attrs(func(a slog.Attr) bool {
@@ -167,8 +168,8 @@ func (r *repeated) flush() {
 	r.omitted = 0
 }
 
-// close logs the records omitted so far and closes all windows.
-func (f *failureLog) close(context.Context) error {
+// Close logs the records omitted so far and closes all windows.
+func (f *FailureLog) Close(context.Context) error {
 	s := f.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()

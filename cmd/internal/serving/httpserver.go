@@ -1,4 +1,4 @@
-package sandbox
+package serving
 
 import (
 	"context"
@@ -19,8 +19,8 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// httpServer is a running HTTP server. Close stops it and waits.
-type httpServer struct {
+// Server is a running HTTP server. Close stops it and waits.
+type Server struct {
 	listener net.Listener
 	server   *http.Server
 	secure   bool // with TLS
@@ -28,8 +28,8 @@ type httpServer struct {
 	err      error // the cause if serving stopped on its own; valid after done is closed
 }
 
-// listen opens the address of a flag, so that a port in use is detected before other work starts.
-func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
+// Listen opens the address of a flag, so that a port in use is detected before other work starts.
+func Listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -38,9 +38,9 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// serve serves a listener, with TLS unless its configuration is nil.
-func serve(l net.Listener, h http.Handler, secure *tls.Config, log *slog.Logger) *httpServer {
-	s := &httpServer{listener: l, secure: secure != nil, done: make(chan struct{}), server: &http.Server{
+// Serve serves a listener, with TLS unless its configuration is nil.
+func Serve(l net.Listener, h http.Handler, secure *tls.Config, log *slog.Logger) *Server {
+	s := &Server{listener: l, secure: secure != nil, done: make(chan struct{}), server: &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: secure,
 	}}
@@ -57,8 +57,11 @@ func serve(l net.Listener, h http.Handler, secure *tls.Config, log *slog.Logger)
 	return s
 }
 
-// ended returns the cause if serving stopped on its own, nil otherwise.
-func (s *httpServer) ended() error {
+// Done is closed when serving ends.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err returns the cause if serving stopped on its own, nil otherwise.
+func (s *Server) Err() error {
 	select {
 	case <-s.done:
 		return s.err
@@ -68,7 +71,7 @@ func (s *httpServer) ended() error {
 }
 
 // Close waits for running requests and aborts them when ctx ends. A second call waits too.
-func (s *httpServer) Close(ctx context.Context) error {
+func (s *Server) Close(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, s.server.Close())
@@ -77,10 +80,11 @@ func (s *httpServer) Close(ctx context.Context) error {
 	return err
 }
 
-// url returns the base URL of the server. For a wildcard address it is the loopback address.
-func (s *httpServer) url() string { return baseURL(s.listener, s.secure) }
+// URL returns the base URL of the server. For a wildcard address it is the loopback address.
+func (s *Server) URL() string { return BaseURL(s.listener, s.secure) }
 
-func baseURL(l net.Listener, secure bool) string {
+// BaseURL returns the base URL of a listener. For a wildcard address it is the loopback address.
+func BaseURL(l net.Listener, secure bool) string {
 	scheme := "http://"
 	if secure {
 		scheme = "https://"
@@ -93,24 +97,14 @@ func baseURL(l net.Listener, secure bool) string {
 	return scheme + addr.String()
 }
 
-// onLoopback reports whether only this machine can reach a listener.
-func onLoopback(addr net.Addr) bool {
+// OnLoopback reports whether only this machine can reach a listener.
+func OnLoopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// warnOfPlainText logs a warning if other machines can reach a server without TLS.
-func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
-	if onLoopback(addr) {
-		return
-	}
-	log.WarnContext(ctx,
-		"SCIM is served to other machines without TLS, which RFC 7644 section 2 requires: tokens and personal data can be read on the network "+
-			"unless a proxy terminates TLS; enable TLS with --tls-cert and --tls-key", "listen", addr.String())
-}
-
-// readCertificate returns the TLS configuration for a certificate chain and its key in PEM files, nil without files.
-func readCertificate(certFile, keyFile string) (*tls.Config, error) {
+// ReadCertificate returns the TLS configuration for a certificate chain and its key in PEM files, nil without files.
+func ReadCertificate(certFile, keyFile string) (*tls.Config, error) {
 	switch {
 	case certFile == "" && keyFile == "":
 		return nil, nil

@@ -1,4 +1,4 @@
-package sandbox
+package serving
 
 import (
 	"crypto/rand"
@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/internal/seal"
 )
 
-// secretKey returns the key that encrypts secrets at rest: the given key (base64, 32 bytes), otherwise the key in the file, which is
+// SecretKey returns the key that encrypts secrets at rest: the given key (base64, 32 bytes), otherwise the key in the file, which is
 // created if it does not exist. Without a file, the key is random and never stored.
-func secretKey(given, file string) ([]byte, error) {
+func SecretKey(given, file string) ([]byte, error) {
 	if given != "" {
-		return decodeKey(given, "the secret key")
+		return DecodeKey(given, "the secret key")
 	}
 	if file == "" {
 		return newKey(), nil
@@ -25,7 +25,7 @@ func secretKey(given, file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	switch {
 	case err == nil:
-		return decodeKey(strings.TrimSpace(string(text)), file)
+		return DecodeKey(strings.TrimSpace(string(text)), file)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the secret key: %w", err)
 	}
@@ -45,16 +45,17 @@ func secretKey(given, file string) ([]byte, error) {
 	return key, nil
 }
 
-func decodeKey(text, source string) ([]byte, error) {
+// DecodeKey returns the key in a text. source names the text in errors.
+func DecodeKey(text, source string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(key) != mgmtapi.SecretSize {
-		return nil, fmt.Errorf("%s must be %d bytes in base64", source, mgmtapi.SecretSize)
+	if err != nil || len(key) != seal.KeySize {
+		return nil, fmt.Errorf("%s must be %d bytes in base64", source, seal.KeySize)
 	}
 	return key, nil
 }
 
 func newKey() []byte {
-	key := make([]byte, mgmtapi.SecretSize)
+	key := make([]byte, seal.KeySize)
 	_, _ = rand.Read(key) // never fails since Go 1.24
 	return key
 }

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/daemon"
+)
+
+type serveEngineCommand struct {
+	Config         string        `help:"${engineConfig}" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_CONFIG"`
+	Listen         string        `help:"Address to listen on. Default: 127.0.0.1:8090." placeholder:"ADDRESS" env:"SCIMWRIGHT_ENGINE_LISTEN"`
+	DB             string        `help:"${engineDB}" placeholder:"URL" env:"SCIMWRIGHT_ENGINE_DB"`
+	TLSCert        string        `help:"${engineTLS}" name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
+	TLSKey         string        `help:"PEM file with the key of the certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`
+	ClientCA       string        `help:"${engineClientCA}" name:"client-ca" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_CLIENT_CA"`
+	BehindProxy    bool          `help:"${engineProxy}" env:"SCIMWRIGHT_ENGINE_BEHIND_PROXY"`
+	Key            string        `help:"${engineKey}" placeholder:"KEY" env:"SCIMWRIGHT_KEY"`
+	KeyFile        string        `help:"File that contains the keys; see --key." placeholder:"FILE" env:"SCIMWRIGHT_KEY_FILE"`
+	KeyCommand     string        `help:"Shell command that prints the keys; see --key." placeholder:"COMMAND" env:"SCIMWRIGHT_KEY_COMMAND"`
+	AdminToken     string        `help:"${engineAdmin}" placeholder:"TOKEN" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN"`
+	AdminTokenFile string        `help:"File that contains the admin token." placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN_FILE"`
+	ReadyFile      string        `help:"Write a JSON file with addresses and process id once all services respond." placeholder:"FILE"`
+	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" env:"SCIMWRIGHT_ENGINE_EGRESS"`
+	Rate           float64       `help:"Requests per second of each tenant. Default: 500." placeholder:"N" env:"SCIMWRIGHT_ENGINE_RATE"`
+	Burst          int           `help:"Burst of each tenant. Default: twice the rate." placeholder:"N" env:"SCIMWRIGHT_ENGINE_BURST"`
+	InFlight       int           `help:"Concurrent requests of each tenant. Default: 64." placeholder:"N" env:"SCIMWRIGHT_ENGINE_IN_FLIGHT"`
+	AuditAge       time.Duration `help:"Age limit of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
+	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
+	metricsFlags
+}
+
+// Run starts the daemon, prints its address, and waits until it stops. SIGHUP reads the configuration file again.
+func (c *serveEngineCommand) Run(in *invocation) error {
+	admin := c.AdminToken
+	if c.AdminTokenFile != "" {
+		if admin != "" {
+			return frame.Usage("--admin-token and --admin-token-file exclude each other")
+		}
+		text, err := os.ReadFile(c.AdminTokenFile)
+		if err != nil {
+			return frame.Usage("--admin-token-file cannot be read: " + err.Error())
+		}
+		admin = strings.TrimSpace(string(text))
+	}
+	o := daemon.Options{
+		Listen: c.Listen, DB: c.DB, TLSCert: c.TLSCert, TLSKey: c.TLSKey, ClientCA: c.ClientCA, BehindProxy: c.BehindProxy,
+		Keys:       daemon.KeyOptions{Keys: c.Key, File: c.KeyFile, Command: c.KeyCommand},
+		AdminToken: admin, ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
+		Limits: daemon.Limits{Rate: c.Rate, Burst: c.Burst, InFlight: c.InFlight},
+		Audit:  daemon.AuditLimits{Age: c.AuditAge, Rows: c.AuditRows},
+		Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
+	}
+	if err := o.Check(); err != nil {
+		return frame.Usage(err.Error())
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	d, err := daemon.Start(in.ctx, o)
+	if err != nil {
+		return err
+	}
+	d.LogStart(in.ctx)
+	d.PrintWelcome(in.stdout)
+	ended := make(chan struct{})
+	reloaded := make(chan struct{})
+	go func() {
+		defer close(reloaded)
+		for {
+			select {
+			case <-ended:
+				return
+			case <-hangups:
+				d.Reload(in.ctx)
+			}
+		}
+	}()
+	err = waitAndClose(in, d)
+	close(ended)
+	<-reloaded
+	return err
+}

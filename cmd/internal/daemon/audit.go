@@ -1,0 +1,254 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// entry is an entry of the audit log.
+type entry struct {
+	Seq       int64
+	At        time.Time
+	Tenant    string
+	Caller    string // id of the token
+	Name      string // of the token
+	Operation string
+	Object    string
+	Request   string
+	Status    int // 0: not known: the request is running, or its process ended
+}
+
+// recorder writes the audit log. One goroutine writes the waiting entries together, so that concurrent requests share a commit. An entry
+// is committed before its operation runs; the status of the response follows later.
+type recorder struct {
+	db     *database
+	limits AuditLimits
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	waiting []*pendingEntry
+	results map[int64]int        // status by number
+	uses    map[string]time.Time // last use by token
+	closed  bool
+	wake    chan struct{}
+	done    chan struct{}
+	stop    context.CancelFunc
+}
+
+type pendingEntry struct {
+	entry
+	written chan error
+}
+
+// writeTime is the time limit of one transaction of a recorder, and delay is the maximum time until a status is written.
+const (
+	writeTime = 30 * time.Second
+	delay     = 100 * time.Millisecond
+)
+
+// pruneInterval is the interval at which old entries are removed.
+const pruneInterval = 10 * time.Minute
+
+var errStopping = errors.New("the daemon is stopping")
+
+func newRecorder(db *database, limits AuditLimits, now func() time.Time, log *slog.Logger) *recorder {
+	ctx, stop := context.WithCancel(context.Background())
+	r := &recorder{
+		db: db, limits: limits, now: now, log: log, results: map[int64]int{}, uses: map[string]time.Time{},
+		wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
+	}
+	go r.run(ctx)
+	return r
+}
+
+// begin stores an entry and returns its number.
+func (r *recorder) begin(ctx context.Context, e entry) (int64, error) {
+	p := &pendingEntry{entry: e, written: make(chan error, 1)}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return 0, errStopping
+	}
+	r.waiting = append(r.waiting, p)
+	r.mu.Unlock()
+	r.notify()
+	select {
+	case err := <-p.written:
+		return p.Seq, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// end stores the status of an entry later.
+func (r *recorder) end(seq int64, status int) {
+	r.mu.Lock()
+	r.results[seq] = status
+	r.mu.Unlock()
+	r.notify()
+}
+
+// used stores the last use of a token later.
+func (r *recorder) used(id string, at time.Time) {
+	r.mu.Lock()
+	r.uses[id] = at
+	r.mu.Unlock()
+	r.notify()
+}
+
+func (r *recorder) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close writes what is waiting and ends the goroutine.
+func (r *recorder) close(context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.stop()
+	<-r.done
+	return nil
+}
+
+func (r *recorder) run(ctx context.Context) {
+	defer close(r.done)
+	prune := time.NewTicker(pruneInterval)
+	defer prune.Stop()
+	var later <-chan time.Time // when statuses are written
+	for {
+		select {
+		case <-ctx.Done():
+			r.write()
+			return
+		case <-prune.C:
+			r.prune()
+		case <-later:
+			later = nil
+			r.write()
+		case <-r.wake:
+			if r.urgent() {
+				later = nil
+				r.write()
+			} else if later == nil {
+				later = time.After(delay)
+			}
+		}
+	}
+}
+
+// urgent reports whether a request waits for its entry.
+func (r *recorder) urgent() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.waiting) > 0
+}
+
+// write stores everything that is waiting in one transaction.
+func (r *recorder) write() {
+	r.mu.Lock()
+	waiting, results, uses := r.waiting, r.results, r.uses
+	r.waiting, r.results, r.uses = nil, map[int64]int{}, map[string]time.Time{}
+	r.mu.Unlock()
+	if len(waiting)+len(results)+len(uses) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	err := r.db.update(ctx, func(tx *sqldb.Tx) error {
+		if err := insertEntries(ctx, tx, waiting); err != nil {
+			return err
+		}
+		for seq, status := range results {
+			if _, err := tx.Exec(ctx, `UPDATE {daemon_audit} SET status = ? WHERE seq = ?`, status, seq); err != nil {
+				return err
+			}
+		}
+		for id, at := range uses {
+			if _, err := tx.Exec(ctx, `UPDATE {daemon_token} SET last_used = ? WHERE id = ?`, millis(at), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.log.Error("the audit log was not written", "entries", len(waiting), "statuses", len(results), "error", err)
+		r.mu.Lock()
+		for seq, status := range results {
+			r.results[seq] = status // for the next transaction
+		}
+		r.mu.Unlock()
+	}
+	for _, p := range waiting {
+		p.written <- err
+	}
+}
+
+// insertEntries stores entries with the next numbers. The lock makes the numbers ascend in the order of the commits, so that a reader that
+// continues after the last number misses no entry.
+func insertEntries(ctx context.Context, tx *sqldb.Tx, entries []*pendingEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := tx.Lock(ctx, "daemon/audit"); err != nil {
+		return err
+	}
+	var last int64
+	if err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM {daemon_audit}`).Scan(&last); err != nil {
+		return err
+	}
+	for _, p := range entries {
+		last++
+		p.Seq = last
+		_, err := tx.Exec(ctx, `INSERT INTO {daemon_audit} (seq, at, tenant, caller, name, operation, object, request, status)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Seq, millis(p.At), p.Tenant, p.Caller, p.Name, p.Operation, p.Object, p.Request, p.Status)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prune removes the entries that exceed the limits. The last entry remains, because its number is the basis of the next one.
+func (r *recorder) prune() {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	err := r.db.update(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM {daemon_audit}
+			WHERE (seq <= (SELECT COALESCE(MAX(seq), 0) FROM {daemon_audit}) - ? OR at < ?) AND seq < (SELECT MAX(seq) FROM {daemon_audit})`,
+			r.limits.Rows, millis(r.now().Add(-r.limits.Age)))
+		return err
+	})
+	if err != nil {
+		r.log.Error("old entries of the audit log were not removed", "error", err)
+	}
+}
+
+// entries returns up to n entries of a tenant after a number. An empty tenant selects all tenants.
+func (d *database) entries(ctx context.Context, tenant string, after int64, n int) (all []entry, err error) {
+	rows, err := d.reader().Query(ctx, `SELECT seq, at, tenant, caller, name, operation, object, request, status FROM {daemon_audit}
+		WHERE seq > ? AND (tenant = ? OR ? = '') ORDER BY seq`+sqldb.Limit, after, tenant, tenant, n)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e entry
+		var at int64
+		if err := rows.Scan(&e.Seq, &at, &e.Tenant, &e.Caller, &e.Name, &e.Operation, &e.Object, &e.Request, &e.Status); err != nil {
+			return nil, err
+		}
+		e.At = timeOf(at)
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,248 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/scimwright/scimwright/cmd/internal/serving"
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/desired"
+	"github.com/scimwright/scimwright/engine/desired/desiredapi"
+	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+)
+
+// Ready contains the addresses of a running daemon and, if it was created in this start, the admin token. It is the content of the ready
+// file; scripts depend on its member names.
+type Ready struct {
+	BaseURL    string `json:"baseUrl"`
+	EngineURL  string `json:"engineUrl"` // with the prefix of the API
+	AdminToken string `json:"adminToken,omitempty"`
+	MetricsURL string `json:"metricsUrl,omitempty"`
+	PID        int    `json:"pid"`
+}
+
+// Daemon is a running daemon.
+type Daemon struct {
+	serving.Closing
+	given    Options // with the settings of the file, without defaults
+	options  Options
+	db       *database
+	store    *desired.Store
+	engine   *provision.Engine
+	owner    string
+	settings atomic.Pointer[settings]
+	usage    *usage
+	metrics  *serving.MetricsServer
+	counted  *enginemetrics.Metrics
+	server   *serving.Server
+	ready    Ready
+	stopping context.Context // ends when the daemon stops
+	stop     context.CancelFunc
+}
+
+// Start starts a daemon. It returns when all services are available. ctx applies to the start only; Close stops the daemon.
+func Start(ctx context.Context, o Options) (*Daemon, error) {
+	d := &Daemon{}
+	d.stopping, d.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := d.start(ctx, o); err != nil {
+		return nil, errors.Join(err, d.Close(context.WithoutCancel(ctx)))
+	}
+	return d, nil
+}
+
+func (d *Daemon) start(ctx context.Context, o Options) error {
+	o.completeLookup()
+	configured, err := readSettings(o.Config, o.LookupEnv)
+	if err != nil {
+		return err
+	}
+	o = o.with(&configured.file)
+	d.given = o
+	o.Limits = o.limits(configured)
+	if err := o.check(); err != nil {
+		return err
+	}
+	o.complete()
+	failures := serving.NewFailureLog(o.Logger.Handler())
+	d.OnClose(failures.Close)
+	o.Logger = slog.New(failures)
+	d.options = o
+	d.settings.Store(configured)
+	listener, secure, err := d.listen(ctx)
+	if err != nil {
+		return err
+	}
+	d.OnClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if the server has already closed the listener
+	if d.metrics, err = serving.OpenMetrics(ctx, o.Metrics); err != nil {
+		return err
+	}
+	d.OnClose(d.metrics.Close)
+	if o.ReadyFile != "" { // the address was free, so the file is not that of another running daemon
+		if err := serving.RemoveReady(o.ReadyFile); err != nil {
+			return err
+		}
+	}
+	if d.owner, err = serving.EngineName(&d.Closing, o.DB, listener, "daemon"); err != nil {
+		return err
+	}
+	if err := d.open(ctx, listener.Addr()); err != nil {
+		return err
+	}
+	created, err := d.db.bootstrapToken(ctx, o.AdminToken, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := d.engine.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	d.OnClose(d.engine.Stop)
+	if _, err := d.writeApps(ctx, configured); err != nil {
+		return err
+	}
+	handler, err := d.handler()
+	if err != nil {
+		return err
+	}
+	d.metrics.Serve(ctx, d.metricsPage(), o.Logger)
+	d.server = serving.Serve(listener, handler, secure, o.Logger)
+	d.OnClose(d.server.Close)
+	d.OnClose(func(context.Context) error { d.stop(); return nil })
+	base := d.server.URL()
+	d.ready = Ready{
+		BaseURL: base, EngineURL: base + desiredapi.DefaultPrefix, AdminToken: created, MetricsURL: d.metrics.URL(), PID: os.Getpid(),
+	}
+	if o.ReadyFile == "" {
+		return nil
+	}
+	d.OnClose(func(context.Context) error { return serving.RemoveReady(o.ReadyFile) })
+	return serving.WriteReady(o.ReadyFile, d.ready)
+}
+
+// listen opens the address, and returns the configuration of TLS. Without TLS, only a loopback address is allowed.
+func (d *Daemon) listen(ctx context.Context) (net.Listener, *tls.Config, error) {
+	o := d.options
+	secure, err := serving.ReadCertificate(o.TLSCert, o.TLSKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.ClientCA != "" {
+		pem, err := os.ReadFile(o.ClientCA)
+		if err != nil {
+			return nil, nil, fmt.Errorf("certificates of clients: %w", err)
+		}
+		secure.ClientCAs, secure.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
+		if !secure.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, nil, fmt.Errorf("certificates of clients: %s contains none in PEM format", o.ClientCA)
+		}
+	}
+	listener, err := serving.Listen(ctx, o.Listen, "--listen")
+	if err != nil {
+		return nil, nil, err
+	}
+	if secure == nil && !o.BehindProxy && !serving.OnLoopback(listener.Addr()) {
+		_ = listener.Close()
+		return nil, nil, fmt.Errorf("other machines can reach %s, and tokens would be sent to it without TLS: set --tls-cert and --tls-key, or "+
+			"--behind-proxy if a proxy terminates TLS", o.Listen)
+	}
+	return listener, secure, nil
+}
+
+// open opens the database and creates the engine.
+func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
+	o := d.options
+	policy, err := egressOf(o.Egress, listening)
+	if err != nil {
+		return err
+	}
+	seal, err := o.Keys.seal(ctx, o.DB)
+	if err != nil {
+		return err
+	}
+	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	d.OnClose(func(context.Context) error { return db.Close() })
+	if d.db, err = openTables(ctx, db); err != nil {
+		return err
+	}
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal}
+	pool := db.Writer()
+	if stored.Dialect == sqlstore.SQLite {
+		stored.Updater, pool = d.db.transact, db.Readers()
+	}
+	if d.store, err = desired.Open(ctx, pool, stored); err != nil {
+		return err
+	}
+	scheduler, err := serving.Scheduler(ctx, &d.Closing, o.DB, db, engineStore, o.Logger)
+	if err != nil {
+		return err
+	}
+	d.counted = enginemetrics.New()
+	d.engine, err = provision.New(provision.Options{
+		Store: engineStore, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
+		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy,
+	})
+	if err != nil {
+		return err
+	}
+	d.store.Attach(d.engine)
+	d.counted.Follow(d.engine.Apps())
+	d.counted.FollowFleet(d.engine)
+	return nil
+}
+
+// egressOf returns the policy for the addresses of targets. By default, services on this machine may be targets only if the daemon listens
+// on a loopback address.
+func egressOf(name string, listening net.Addr) (engine.Egress, error) {
+	policy := engine.Egress{Range: engine.EgressRange(name)}
+	switch egress.Range(name) {
+	case egress.Any, egress.Private, egress.Public:
+	case "":
+		policy.Range = engine.EgressPrivate
+		if serving.OnLoopback(listening) {
+			policy.Range = engine.EgressAny
+		}
+	default:
+		return policy, fmt.Errorf("unknown address policy %q: use %s, %s or %s", name, egress.Any, egress.Private, egress.Public)
+	}
+	return policy, nil
+}
+
+// Ready returns the addresses of the daemon.
+func (d *Daemon) Ready() Ready { return d.ready }
+
+// Done is closed when serving stops on its own; Err returns the cause.
+func (d *Daemon) Done() <-chan struct{} { return d.server.Done() }
+
+// Err returns the cause if serving stopped on its own. It is nil while the daemon runs and after Close.
+func (d *Daemon) Err() error {
+	if d.server == nil {
+		return nil
+	}
+	return d.server.Err()
+}
+
+// Close stops the daemon: it accepts no new requests, running requests are completed or aborted when ctx ends, and the engine completes its
+// running sequences and hands over its lanes. A second call returns the same error.
+func (d *Daemon) Close(ctx context.Context) error {
+	defer d.stop()
+	return d.CloseAll(ctx)
+}

@@ -1,0 +1,27 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// LogStart logs the start.
+func (d *Daemon) LogStart(ctx context.Context) {
+	d.options.Logger.InfoContext(ctx, "engine started", "url", d.ready.EngineURL, "process", d.owner)
+}
+
+// PrintWelcome prints the address, the admin token if this start has created it, and what to do next.
+func (d *Daemon) PrintWelcome(w io.Writer) {
+	fmt.Fprintf(w, "engine        %s\n", d.ready.EngineURL)
+	if d.ready.AdminToken != "" {
+		fmt.Fprintf(w, "admin token   %s   (shown only now; not stored)\n", d.ready.AdminToken)
+	}
+	if d.ready.MetricsURL != "" {
+		fmt.Fprintf(w, "metrics       %s\n", d.ready.MetricsURL)
+	}
+	fmt.Fprintf(w, "\nnext: create a token for your identity provider\n")
+	fmt.Fprintf(w, "  scimwright engine token create --url %s --api-token ADMIN-TOKEN \\\n", d.ready.EngineURL)
+	fmt.Fprintf(w, "    --scope apps --scope read --scope write --scope secrets\n")
+	fmt.Fprintf(w, "then write apps, users and groups: see docs/daemon.md\n")
+}

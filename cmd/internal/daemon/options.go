@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/scimwright/scimwright/cmd/internal/serving"
+)
+
+// Options configure a Daemon. The zero value stores everything in DefaultDB, on the address DefaultListen.
+type Options struct {
+	// Listen is the address of all services except separate metrics. Default: DefaultListen. Port 0 selects a free port.
+	Listen string
+	// DB is a database URL: sqlite:PATH or postgres://... Default: DefaultDB.
+	DB string
+	// TLSCert and TLSKey are PEM files with a certificate chain and its key. Default: none. The daemon then listens on a loopback address
+	// only, unless BehindProxy is set.
+	TLSCert, TLSKey string
+	// ClientCA is a PEM file with the certificates that sign those of clients (tokens with a certificate). Default: none.
+	ClientCA string
+	// BehindProxy allows another address without TLS, because a proxy in front of the daemon terminates TLS.
+	BehindProxy bool
+	// Keys defines the keys that encrypt secrets at rest.
+	Keys KeyOptions
+	// AdminToken is a token with all permissions for all tenants. Default: random, printed at the first start with a database.
+	AdminToken string
+	// ReadyFile is written when all services are available. Default: none.
+	ReadyFile string
+	// Egress is the policy for the addresses of targets: any, private or public. Default: any on a loopback address, otherwise private.
+	Egress string
+	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
+	Metrics serving.MetricsOptions
+	// Limits limit the requests of each tenant.
+	Limits Limits
+	// Audit limits the audit log.
+	Audit AuditLimits
+	// Config is a YAML file with settings, tokens and apps. Default: none.
+	Config string
+	// LookupEnv returns the variables that the file refers to. Default: none are set.
+	LookupEnv func(string) (string, bool)
+
+	// RequestTimeout is the time limit of a request to a target, and RetryMax is the maximum backoff. Defaults: those of the engine.
+	RequestTimeout, RetryMax time.Duration
+	// Logger receives the log. Default: discarded.
+	Logger *slog.Logger
+}
+
+// Defaults of Options.
+const (
+	DefaultListen = "127.0.0.1:8090"
+	DefaultDB     = "sqlite:scimwright-engine.db"
+)
+
+// Limits limit the requests of each tenant. A request over a limit is rejected with 429 and Retry-After.
+type Limits struct {
+	Rate     float64 // requests per second. Default: 500
+	Burst    int     // requests at a time. Default: twice the rate
+	InFlight int     // concurrent requests. Default: 64
+}
+
+// AuditLimits limit the audit log.
+type AuditLimits struct {
+	Age  time.Duration // Default: 90 days
+	Rows int64         // Default: 1,000,000
+}
+
+const (
+	defaultRate      = 500
+	defaultInFlight  = 64
+	defaultAuditAge  = 90 * 24 * time.Hour
+	defaultAuditRows = 1_000_000
+)
+
+func (o *Options) completeLookup() {
+	if o.LookupEnv == nil {
+		o.LookupEnv = func(string) (string, bool) { return "", false }
+	}
+}
+
+// complete sets the defaults.
+func (o *Options) complete() {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.completeLookup()
+	if o.Listen == "" {
+		o.Listen = DefaultListen
+	}
+	if o.DB == "" {
+		o.DB = DefaultDB
+	}
+	if o.Limits.Rate == 0 {
+		o.Limits.Rate = defaultRate
+	}
+	if o.Limits.Burst == 0 {
+		o.Limits.Burst = max(int(2*o.Limits.Rate), 1)
+	}
+	if o.Limits.InFlight == 0 {
+		o.Limits.InFlight = defaultInFlight
+	}
+	if o.Audit.Age == 0 {
+		o.Audit.Age = defaultAuditAge
+	}
+	if o.Audit.Rows == 0 {
+		o.Audit.Rows = defaultAuditRows
+	}
+}
+
+// Check returns an error for options or a configuration file that cannot work, before anything is created. Start checks the same.
+func (o Options) Check() error {
+	o.completeLookup()
+	configured, err := readSettings(o.Config, o.LookupEnv)
+	if err != nil {
+		return err
+	}
+	o = o.with(&configured.file)
+	o.Limits = o.limits(configured)
+	return o.check()
+}
+
+func (o Options) check() error {
+	o.complete()
+	if err := serving.CheckDatabase(o.DB); err != nil {
+		return err
+	}
+	if _, err := serving.ReadCertificate(o.TLSCert, o.TLSKey); err != nil {
+		return err
+	}
+	if o.ClientCA != "" && o.TLSCert == "" {
+		return errors.New("certificates of clients require TLS: set the certificate and the key of the daemon, too")
+	}
+	if o.Audit.Age < 0 || o.Audit.Rows < 0 {
+		return errors.New("the limits of the audit log must be positive")
+	}
+	if len(o.AdminToken) > 0 && len(o.AdminToken) < minToken {
+		return fmt.Errorf("the admin token has %d characters: at least %d are required", len(o.AdminToken), minToken)
+	}
+	if err := o.Limits.check(); err != nil {
+		return err
+	}
+	return o.Metrics.Check()
+}
+
+func (l Limits) check() error {
+	if l.Rate <= 0 || l.Burst < 1 || l.InFlight < 1 {
+		return errors.New("the limits of requests must be positive, and the burst at least 1")
+	}
+	return nil
+}
