@@ -37,7 +37,8 @@ func TestEvents_RecordedAndHeads(t *testing.T) {
 		require.NoError(t, err)
 		finish := func(remote string, op engine.Operation) {
 			_, err := s.Finish(t.Context(), leases[0], store.Finish{
-				Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusClean, RemoteID: remote, Origin: engine.Created, Operation: op, At: time.Now(),
+				Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusClean, RemoteID: remote, Origin: engine.Created, Operation: op,
+				At: time.Now(),
 			})
 			require.NoError(t, err)
 		}

@@ -278,6 +278,25 @@ func TestService_StopReleasesEndpoints(t *testing.T) {
 	})
 }
 
+// Of two processes, one delivers to an endpoint at a time: no event is delivered twice.
+func TestService_ProcessesShareEndpoints(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, func(o *webhooks.Options) { o.Lease = 24 * time.Hour })
+		o := options(t, db)
+		o.Source, o.Lease = w.source, 24*time.Hour
+		other := open(t, db, o)
+		require.NoError(t, other.Start(t.Context()))
+		x := newReceiver(t, nil)
+		id, _ := w.endpoint(x)
+		for i := range 50 {
+			w.source.user(fmt.Sprint("u-", i%5))
+			other.Wake("crm")
+		}
+		w.idle(id)
+		require.Len(t, x.requests(), 50)
+	})
+}
+
 // Types has the type of each constant of package engine.
 func TestTypes_Complete(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../events.go", nil, 0)
