@@ -6,7 +6,7 @@ var Public = []string{
 	"scim", "scim/filter", "scim/lenient", "scim/patch", "scim/schema", "scim/wirelog",
 	"engine", "engine/control", "engine/control/client", "engine/desired", "engine/desired/desiredapi", "engine/enginetest",
 	"engine/jobs",
-	"engine/jobs/jobstest", "engine/jobs/riverjobs", "engine/mapping", "engine/metrics", "engine/provision",
+	"engine/jobs/jobstest", "engine/jobs/riverjobs", "engine/mapping", "engine/metrics", "engine/provision", "engine/pull",
 	"engine/sqlstore", "engine/store", "engine/storetest", "engine/webhooks",
 	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest",
 	"scimserver/tenants",

@@ -155,6 +155,9 @@ var Rules = []Rule{
 		Why:   "the desired state over HTTP: it calls the methods of a store, in any host program"},
 	{Package: "engine/internal/signature", StdlibOnly: true,
 		Why: "the signature of a message depends neither on its content nor on its transport"},
+	{Package: "engine/pull", May: []string{"engine", "engine/internal/signature", "internal/egress", "scim"},
+		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
+		Why:   "a directory that queries another program depends on no store"},
 	{Package: "engine/webhooks",
 		May: []string{
 			"engine", "engine/internal/pause", "engine/internal/signature", "engine/sqlstore", "internal/egress", "internal/sqldb",
