@@ -90,7 +90,9 @@ func (f *Feed) join(app string) (woken, ended chan struct{}, leave func()) {
 
 // follow calls each with the events of an app after a number, as they are stored, until each returns false, ctx ends or the feed is closed.
 // It calls each without an event after the time beat without one.
-func (a *api) follow(ctx context.Context, app string, after int64, beat time.Duration, each func(events []engine.Event) (bool, error)) error {
+func (a *api) follow(
+	ctx context.Context, app string, after int64, beat time.Duration, each func(events []engine.Event) (more bool, err error),
+) error {
 	woken, ended, leave := a.o.Feed.join(app)
 	defer leave()
 	poll, quiet := time.NewTicker(cmp.Or(a.o.Poll, feedPoll)), time.NewTimer(beat)

@@ -130,7 +130,9 @@ func TestStream_MissingEventsTold(t *testing.T) {
 func TestStream_Rejected(t *testing.T) {
 	h := serve(t, func(o *control.Options) { o.Streams = 1 })
 	h.user("u-1", "ann")
-	for _, c := range []struct{ query, last string }{{"?after=2", ""}, {"?after=-1", ""}, {"", "x"}, {"", "-1"}, {"", "99999999999999999999"}} {
+	for _, c := range []struct{ query, last string }{
+		{"?after=2", ""}, {"?after=-1", ""}, {"", "x"}, {"", "-1"}, {"", "99999999999999999999"},
+	} {
 		_, response := h.open(c.query, c.last)
 		require.Equal(t, http.StatusBadRequest, response.StatusCode, c)
 	}

@@ -43,7 +43,8 @@ func TestMark_InvalidRejected(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty": `{}`, "no marks": `{"marks":[]}`, "kind": `{"marks":[{"kind":"x","id":"a"}]}`, "id": `{"marks":[{"kind":"user"}]}`,
 		"long id": `{"marks":[{"kind":"user","id":"` + strings.Repeat("a", 257) + `"}]}`, "type": `{"marks":{"kind":"user"}}`,
-		"members": `{"marks":[{"kind":"user","id":"a","members":["b"]}]}`, "all members": `{"marks":[{"kind":"user","id":"a","allMembers":true}]}`,
+		"members":      `{"marks":[{"kind":"user","id":"a","members":["b"]}]}`,
+		"all members":  `{"marks":[{"kind":"user","id":"a","allMembers":true}]}`,
 		"many members": `{"marks":[` + group + `,` + group + `]}`,
 		"half valid":   `{"marks":[{"kind":"user","id":"a"},{"kind":"user","id":""}]}`,
 	} {

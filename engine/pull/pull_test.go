@@ -163,7 +163,7 @@ var faults = map[string]struct {
 	"no name":      {text(200, "application/json", `{"app":"crm","id":"u-1","state":"active","resource":{}}`), pull.Incomplete},
 	"no resource":  {text(200, "application/json", `{"app":"crm","id":"u-1","state":"active"}`), pull.Incomplete},
 	"resource":     {text(200, "application/json", `{"app":"crm","id":"u-1","state":"active","resource":[1]}`), pull.Incomplete},
-	"too long":     {text(200, "application/json", `{"app":"crm","id":"u-1","state":"absent","x":"`+strings.Repeat("x", 2<<20)+`"}`), pull.TooLong},
+	"too long":     {text(200, "application/json", `{"app":"crm","id":"u-1","state":"absent"`+strings.Repeat(" ", 2<<20)+`}`), pull.TooLong},
 	"redirect": {func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
 	}, pull.Redirected},
