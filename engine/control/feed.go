@@ -48,8 +48,8 @@ func (f *Feed) Wake(app string) {
 	}
 }
 
-// Close ends all streams and waits, and those that start later. Call it before http.Server.Shutdown, or pass it to
-// http.Server.RegisterOnShutdown, because Shutdown waits for the responses.
+// Close ends all streams and waits, and those that start later. So does the end of the engine. http.Server.Shutdown waits for them: stop
+// the engine before, or pass Close to http.Server.RegisterOnShutdown.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,6 +114,8 @@ func (a *api) follow(
 		select {
 		case <-ctx.Done():
 		case <-ended:
+			return nil
+		case <-a.o.Engine.Done():
 			return nil
 		case <-woken:
 		case <-poll.C:

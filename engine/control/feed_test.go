@@ -229,3 +229,14 @@ func TestFollow_CallsEach(t *testing.T) {
 	_, err = h.Follow(ended, "crm", 0, each)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// The end of the engine ends the streams, so that the server of a program that stops need not wait for them.
+func TestStream_EndsWithEngine(t *testing.T) {
+	h := serve(t)
+	h.user("u-1", "ann")
+	s, _ := h.open("", "")
+	s.expect("1 user.created")
+	require.NoError(t, h.options.Engine.Stop(t.Context()))
+	_, _, _, ok := s.next()
+	require.False(t, ok)
+}
