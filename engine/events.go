@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// KeptEvents is the minimum number of lifecycle events stored for each app. Older events are removed.
+// KeptEvents is the default of the minimum number of lifecycle events stored for each app. Older events are removed.
 const KeptEvents = 10_000
 
 // EventType is the type of a lifecycle event.
@@ -62,6 +62,12 @@ type EventData struct {
 	Hold      HoldKind  `json:"hold,omitempty"`
 	Until     time.Time `json:"until,omitzero"` // end of the hold, or the deadline of an accepted change
 	Since     time.Time `json:"since,omitzero"` // of an overdue deactivation: time of the first unsynchronized change
+}
+
+// EventHead is the number of the last event of an app.
+type EventHead struct {
+	App string
+	Seq int64
 }
 
 // EventQuery selects the events of one app, ascending by Seq.

@@ -52,6 +52,15 @@ type Options struct {
 	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: the responses contain no such numbers.
 	Unprovisioned func(ctx context.Context, app string) ([]client.Unprovisioned, error)
 
+	// Feed reports new events to callers that wait for them. Default: only the search of Poll.
+	Feed *Feed
+	// Poll is the interval of the search for events without a call of Feed.Wake: for those that another process has stored. Default: 500ms.
+	Poll time.Duration
+	// Streams is the maximum number of callers that wait for events. Default: DefaultStreams.
+	Streams int
+	// Beat is the interval of comments in a stream of events. Default: 15s.
+	Beat time.Duration
+
 	// Prefix is the prefix of all paths. Default: DefaultPrefix.
 	Prefix string
 	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope. With Permit, the document has Operation.Access.
@@ -100,6 +109,8 @@ type api struct {
 	o      Options
 	prefix string
 	scope  string // empty with Options.Permit
+
+	streams chan struct{} // has an element for each caller that waits for events
 }
 
 func newHandler(o Options) (*rest.Handler, error) {
@@ -134,10 +145,14 @@ func newAPI(o Options) *api {
 	if o.Tenant == nil {
 		o.Tenant = func(context.Context) string { return "" }
 	}
+	if o.Feed == nil {
+		o.Feed = &Feed{}
+	}
 	a := &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/")}
 	if o.Permit == nil {
 		a.scope = cmp.Or(o.Scope, DefaultScope)
 	}
+	a.streams = make(chan struct{}, cmp.Or(max(o.Streams, 0), DefaultStreams))
 	return a
 }
 

@@ -59,9 +59,9 @@ func (a *api) laneRoutes() []rest.Route {
 				return rest.NoContent{}, a.o.Engine.Targets().ResetLearned(ctx, r.App)
 			}), engine.AccessApps),
 		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List the lifecycle events of an app and its users and groups, in order", 0,
-			func(ctx context.Context, r *eventsRequest) ([]client.Event, error) {
-				return a.events(ctx, r.App, engine.Principal{}, r.eventPage)
-			}),
+			a.listEvents),
+		row(a, "streamLifecycleEvents", "GET /apps/{app}/events/stream",
+			"Send the lifecycle events of an app and its users and groups as server-sent events, in order, as they are stored", 0, a.streamEvents),
 	}
 }
 
@@ -108,6 +108,7 @@ type probeRequest struct {
 type eventsRequest struct {
 	appRequest
 	eventPage
+	Wait int `query:"waitSeconds" default:"0" min:"0" max:"60" doc:"maximum time to wait for the first event if there is none"`
 }
 
 type eventPage struct {
@@ -278,7 +279,11 @@ func (a *api) events(ctx context.Context, app string, about engine.Principal, pa
 			break
 		}
 	}
-	found = found[:min(page.Limit, len(found))]
+	return a.shownEvents(ctx, app, found[:min(page.Limit, len(found))])
+}
+
+// shownEvents returns events with the names of their principals.
+func (a *api) shownEvents(ctx context.Context, app string, found []engine.Event) ([]client.Event, error) {
 	principals := make([]engine.Principal, 0, len(found))
 	for _, e := range found {
 		principals = append(principals, engine.Principal{Kind: e.Kind, ID: e.Principal})

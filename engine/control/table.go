@@ -21,7 +21,7 @@ func (a *api) routes() []rest.Route {
 	var all []rest.Route
 	for _, part := range [][]rest.Route{
 		a.laneRoutes(), a.taskRoutes(), a.principalRoutes(), a.planRoutes(), a.driftRoutes(), a.linkRoutes(), a.importRoutes(),
-		a.fleetRoutes(),
+		a.fleetRoutes(), a.markRoutes(),
 	} {
 		all = append(all, part...)
 	}

@@ -290,6 +290,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return cmp.Or(err, <-jobs)
 }
 
+// Done returns a channel that is closed when a started engine has stopped: after the end of its last sequence.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
 // Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the commit.
 // Otherwise the engine finds the change at the next sweep.
 func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {

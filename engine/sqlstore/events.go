@@ -20,7 +20,7 @@ const trimEvery = 100
 //
 // Invariant 21: A lifecycle event is written in the transaction of its cause, and numbered under the lock of the lane row, so that the
 // numbers have no gaps and follow the order of the commits.
-func storeEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
+func (s *Store) storeEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
 	first := last - int64(len(events)) + 1
 	for i, e := range events {
 		data, err := encodeJSON(e.Data)
@@ -33,31 +33,31 @@ func storeEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now 
 			return err
 		}
 	}
-	return trimEvents(ctx, tx, app, last, len(events))
+	return s.trimEvents(ctx, tx, app, last, len(events))
 }
 
 // trimEvents removes old events after n new ones.
-func trimEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, n int) error {
+func (s *Store) trimEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, n int) error {
 	if last/trimEvery == (last-int64(n))/trimEvery {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM {lifecycle_event} WHERE app_id = ? AND seq <= ?`, app, last-engine.KeptEvents)
+	_, err := tx.Exec(ctx, `DELETE FROM {lifecycle_event} WHERE app_id = ? AND seq <= ?`, app, last-int64(s.keepEvents))
 	return err
 }
 
 // addEvent stores an event of an app, without a lease.
-func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e engine.Event) error {
+func (s *Store) addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e engine.Event) error {
 	var last int64
 	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
 	if err != nil {
 		return err
 	}
-	return storeEvents(ctx, tx, app, last, now, e)
+	return s.storeEvents(ctx, tx, app, last, now, e)
 }
 
 // finishLane stores the time of a successful sequence in the lane row, and the events of the sequence. It returns ErrLeaseLost if the lease
 // is no longer valid. The lane row is locked last, as in Mark, and only during one statement and the commit.
-func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event) error {
+func (s *Store) finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event) error {
 	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
 	if !success && len(events) == 0 {
 		return fence(ctx, tx, l)
@@ -79,9 +79,9 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finis
 	case err != nil:
 		return err
 	case atOnce:
-		return trimEvents(ctx, tx, l.App, last, len(events))
+		return s.trimEvents(ctx, tx, l.App, last, len(events))
 	}
-	return storeEvents(ctx, tx, l.App, last, f.At, events...)
+	return s.storeEvents(ctx, tx, l.App, last, f.At, events...)
 }
 
 // finishLaneAtOnce runs the update of finishLane and stores the events with one statement.
@@ -115,7 +115,7 @@ func finishLaneAtOnce(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store
 
 // Hold implements store.Lanes.
 func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error {
-	return s.withLease(ctx, l, "hold", func(tx *sqldb.Tx) error {
+	err := s.withLease(ctx, l, "hold", func(tx *sqldb.Tx) error {
 		var last int64
 		err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
@@ -126,8 +126,24 @@ func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engin
 		if err != nil {
 			return err
 		}
-		return storeEvents(ctx, tx, l.App, last, now, store.HoldEvent(h))
+		return s.storeEvents(ctx, tx, l.App, last, now, store.HoldEvent(h))
 	})
+	if err == nil {
+		s.recorded(l.App)
+	}
+	return err
+}
+
+// EventHeads returns the numbers of the last events of the apps that have events, in ascending byte order of the apps, after the given app
+// (empty for the first page). Fewer than limit heads end the list.
+func (s *Store) EventHeads(ctx context.Context, after string, limit int) ([]engine.EventHead, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, event_seq FROM {app_lane} WHERE app_id > ? AND event_seq > 0
+		ORDER BY app_id LIMIT ?`, after, limitOr(limit))
+	out, err := collect(rows, err, func(r *sql.Rows, h *engine.EventHead) error { return r.Scan(&h.App, &h.Seq) })
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: last events: %w", err)
+	}
+	return out, nil
 }
 
 // Events implements store.Events.

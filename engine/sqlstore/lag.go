@@ -90,10 +90,13 @@ func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.
 			return err
 		}
 		first, e.Data.Since = true, at(since)
-		return addEvent(ctx, tx, app, now, e)
+		return s.addEvent(ctx, tx, app, now, e)
 	})
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: overdue user %s of %s: %w", user, app, err)
+	}
+	if first {
+		s.recorded(app)
 	}
 	return first, nil
 }

@@ -239,6 +239,7 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 // finish stores the result of a sequence. If shared is true, transactions for several users do not wait for each other, and finish returns
 // errShared if the result concerns the accounts of other users.
 func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shared bool) (status engine.Status, err error) {
+	told := false
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		f := f // a copy: the transaction may run again
 		if err := recheckHalt(ctx, tx, l.App, &f); err != nil {
@@ -253,6 +254,7 @@ func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shar
 			return err
 		}
 		events, reported := f.Tell(before.remote, before.reported)
+		told = len(events) > 0
 		if status, err = finishState(ctx, tx, l.App, f, reported); err != nil {
 			return err
 		}
@@ -267,10 +269,13 @@ func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shar
 		if err := storeExchanges(ctx, tx, l.App, f); err != nil {
 			return err
 		}
-		return finishLane(ctx, tx, l, f, events)
+		return s.finishLane(ctx, tx, l, f, events)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		err = fmt.Errorf("sqlstore: finish %s %s of %s: %w", f.Kind, f.ID, l.App, err)
+	case told:
+		s.recorded(l.App)
 	}
 	return status, err
 }

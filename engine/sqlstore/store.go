@@ -37,6 +37,12 @@ type Options struct {
 	Partitions int
 	// Updater runs the transactions of the store. Default: the database that is passed to Open.
 	Updater Updater
+	// KeepEvents is the minimum number of lifecycle events stored for each app, at least 100. Older events are removed. Default:
+	// engine.KeptEvents.
+	KeepEvents int
+	// Recorded is called after each commit of lifecycle events of an app, in the process that has stored them. The call delays the engine, so
+	// it should be quick: it may wake the readers of the events. Default: no call.
+	Recorded func(app string)
 }
 
 // Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
@@ -53,6 +59,9 @@ type Store struct {
 	updater Updater    // nil: the store uses db
 	beats   heartbeats // PostgreSQL
 	owner   ownership  // SQLite
+
+	keepEvents int
+	recorded   func(app string)
 }
 
 var _ store.All = (*Store)(nil)
@@ -82,8 +91,17 @@ func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 		return nil, fmt.Errorf("Options.Partitions is %d: use a number from 1 to %d, or 0 for tables without partitions", o.Partitions,
 			maxPartitions)
 	}
+	switch {
+	case o.KeepEvents == 0:
+		o.KeepEvents = engine.KeptEvents
+	case o.KeepEvents < trimEvery:
+		return nil, fmt.Errorf("Options.KeepEvents is %d: use a number of at least %d, or 0 for %d", o.KeepEvents, trimEvery, engine.KeptEvents)
+	}
+	if o.Recorded == nil {
+		o.Recorded = func(string) {}
+	}
 	wrapped.LimitIdle(idleLimit)
-	s := &Store{db: wrapped, updater: o.Updater}
+	s := &Store{db: wrapped, updater: o.Updater, keepEvents: o.KeepEvents, recorded: o.Recorded}
 	err = s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names(), o.Partitions) })
 	if err != nil {
 		return nil, err

@@ -184,10 +184,11 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		if err != nil {
 			return err
 		}
-		return addEvent(ctx, tx, app, now, e)
+		return s.addEvent(ctx, tx, app, now, e)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: dismiss %s %s of %s: %w", kind, id, app, err)
 	}
+	s.recorded(app)
 	return nil
 }

@@ -48,7 +48,7 @@ type Counts interface {
 // Events is the capability to list lifecycle events. Apps.Events needs it. The store writes each event in the transaction of its cause.
 // Sequences.Finish writes the events that [Finish.Tell] returns, Lanes.Hold the event that [HoldEvent] returns, Lags.Overdue a
 // DeactivationOverdue, and Tasks.Dismiss a UserDismissed or GroupDismissed. The store retains at least the last engine.KeptEvents events of
-// each app, and removes older events from time to time.
+// each app, or another configured number, and removes older events from time to time.
 type Events interface {
 	// Events lists events of an app, ascending by sequence number.
 	Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error)

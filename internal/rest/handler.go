@@ -320,6 +320,12 @@ func (h *Handler) answer(ctx context.Context, c *call, w http.ResponseWriter, r 
 	if t, ok := result.(ETagger); ok {
 		header.Set("ETag", t.ETag())
 	}
+	if s, ok := result.(EventStream); ok {
+		if err := s.stream(ctx, w, op.info.Status); err != nil && !errors.Is(err, ErrDisconnected) && ctx.Err() == nil {
+			h.options.Logger.ErrorContext(ctx, "stream ended", "request_id", c.request.ID, "error", err)
+		}
+		return nil
+	}
 	if _, nothing := result.(NoContent); nothing {
 		w.WriteHeader(op.info.Status)
 		return nil

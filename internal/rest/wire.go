@@ -14,7 +14,7 @@ type NoContent struct{}
 // Empty is the response of an operation that returns the empty object.
 type Empty struct{}
 
-// nonJSON is implemented by responses that are not JSON: XML, PNG, SVG, HTML. Errors of their operations are JSON.
+// nonJSON is implemented by responses that are not JSON: XML, PNG, SVG, HTML, EventStream. Errors of their operations are JSON.
 type nonJSON interface {
 	content() (media string, body []byte)
 }

@@ -28,9 +28,10 @@ func controlOptions() control.Options {
 
 // newControl returns the engine's control API, behind the authorization of the management API.
 func newControl(
-	db *sqldb.DB, e *provision.Engine, b *bridge, api *mgmtapi.API, now func() time.Time, log *slog.Logger,
+	db *sqldb.DB, e *provision.Engine, feed *control.Feed, b *bridge, api *mgmtapi.API, now func() time.Time, log *slog.Logger,
 ) (http.Handler, error) {
 	o := controlOptions()
+	o.Feed = feed
 	o.Engine, o.Directory, o.Names, o.Unprovisioned, o.Now, o.Logger = e, b, names{b}, names{b}.unprovisioned, now, log
 	o.Update = func(ctx context.Context, fn func(tx engine.Execer) error) error {
 		// As in the relay, the transaction need not be serializable: fn writes no documents, and the engine's store orders its own writes.

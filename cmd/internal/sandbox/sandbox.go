@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/console"
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
@@ -205,7 +206,8 @@ func (s *Sandbox) assemble(
 	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.stored, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
 		return nil, err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	feed := &control.Feed{}
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: feed.Wake})
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +286,7 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	p.metrics = metricsHandler(metrics, counted)
-	operate, err := newControl(db, p.engine, p.bridge, api, clk.Now, o.Logger)
+	operate, err := newControl(db, p.engine, feed, p.bridge, api, clk.Now, o.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -88,9 +88,12 @@ func (c *Client) ResetLearned(ctx context.Context, app string) error {
 type EventOptions struct {
 	After int64 // only events with a greater number
 	Limit int   // Default: 100. At most 1000
+	Wait  int   // seconds to wait for the first event if there is none, at most 60. Events of a principal do not wait. Default: no wait
 }
 
-func (o EventOptions) query() string { return query("after", o.After, "limit", o.Limit) }
+func (o EventOptions) query() string {
+	return query("after", o.After, "limit", o.Limit, "waitSeconds", o.Wait)
+}
 
 // Events returns lifecycle events of an app and its principals, in order.
 func (c *Client) Events(ctx context.Context, app string, o EventOptions) ([]Event, error) {

@@ -78,24 +78,13 @@ func (c *Client) send(ctx context.Context, method, path string, body, into any) 
 		}
 		payload = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
+	req, err := c.request(ctx, method, path, payload)
 	if err != nil {
-		return nil, fmt.Errorf("client: %w: the URL of New must start with http:// or https://, then the host and the prefix", err)
-	}
-	if s := req.URL.Scheme; s != "http" && s != "https" {
-		return nil, errors.New("client: the URL of New must start with http:// or https://")
+		return nil, err
 	}
 	path = req.URL.RequestURI() // the path with the query, for the errors below
-	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
-	}
-	if c.token != "" {
-		scheme := c.Scheme
-		if scheme == "" {
-			scheme = "Bearer"
-		}
-		req.Header.Set("Authorization", scheme+" "+c.token)
 	}
 	res, err := c.withoutRedirects().Do(req)
 	if err != nil {
@@ -117,6 +106,26 @@ func (c *Client) send(ctx context.Context, method, path string, body, into any) 
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return res.Header, nil
+}
+
+// request returns a request with the credentials.
+func (c *Client) request(ctx context.Context, method, path string, payload io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w: the URL of New must start with http:// or https://, then the host and the prefix", err)
+	}
+	if s := req.URL.Scheme; s != "http" && s != "https" {
+		return nil, errors.New("client: the URL of New must start with http:// or https://")
+	}
+	req.Header.Set("Accept", "application/json")
+	if c.token != "" {
+		scheme := c.Scheme
+		if scheme == "" {
+			scheme = "Bearer"
+		}
+		req.Header.Set("Authorization", scheme+" "+c.token)
+	}
+	return req, nil
 }
 
 // withoutRedirects returns a copy of c.HTTP that follows no redirects, because a redirect would send the token to another address.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -76,4 +77,27 @@ func (c *Client) WaitFor(ctx context.Context, app string, p engine.Principal, o 
 // PrincipalEvents returns lifecycle events of a user or group, in order.
 func (c *Client) PrincipalEvents(ctx context.Context, app string, p engine.Principal, o EventOptions) ([]Event, error) {
 	return get[[]Event](ctx, c, principalPath(app, p, "events")+o.query())
+}
+
+// Mark reports that the desired state of principals of an app may have changed, and returns their number. It ignores Mark.App. At most
+// 10,000 marks are allowed, with 10,000 members.
+func (c *Client) Mark(ctx context.Context, app string, marks []engine.Mark) (int, error) {
+	type mark struct {
+		Kind       engine.Kind `json:"kind"`
+		ID         string      `json:"id"`
+		Members    []string    `json:"members,omitempty"`
+		AllMembers bool        `json:"allMembers,omitempty"`
+		Retry      bool        `json:"retry,omitempty"`
+	}
+	var body struct {
+		Marks []mark `json:"marks"`
+	}
+	for _, m := range marks {
+		body.Marks = append(body.Marks, mark{m.Kind, m.ID, m.Members, m.AllMembers, m.Retry})
+	}
+	var result struct {
+		Marked int `json:"marked"`
+	}
+	err := c.Do(ctx, http.MethodPost, appPath(app, "marks"), body, &result)
+	return result.Marked, err
 }

@@ -1,0 +1,35 @@
+package webhooks
+
+import (
+	"errors"
+	"fmt"
+)
+
+// InputError is returned for an invalid value.
+type InputError struct {
+	Field   string // of the Endpoint or the argument
+	Problem string
+}
+
+// Error returns a message with the field.
+func (e *InputError) Error() string { return "webhooks: " + e.Field + ": " + e.Problem }
+
+// LimitError is returned by Create if there are too many endpoints.
+type LimitError struct {
+	Limit int
+	Scope bool // true: endpoints with the same App or Prefix. false: all endpoints
+}
+
+// Error returns a message with the limit.
+func (e *LimitError) Error() string {
+	if e.Scope {
+		return fmt.Sprintf("webhooks: an app or prefix has at most %d endpoints", e.Limit)
+	}
+	return fmt.Sprintf("webhooks: at most %d endpoints are allowed", e.Limit)
+}
+
+// ErrNotFound is returned for an unknown endpoint or message.
+var ErrNotFound = errors.New("webhooks: not found")
+
+// errLost means that the endpoint was deleted, or that another process delivers to it.
+var errLost = errors.New("webhooks: the lease of the endpoint is lost")
