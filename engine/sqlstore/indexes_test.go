@@ -112,11 +112,11 @@ func TestMemberUpdate_UsesKey(t *testing.T) {
 		(app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
 		SELECT 'app', 'group-' || g, 'user-' || u, 1, 0, '', 0, 1 FROM generate_series(1, 400) g, generate_series(1, 20) u`)
 	require.NoError(t, err)
-	members := make([]engine.RemoteMember, 20)
+	members := make([]member, 20)
 	for i := range members {
-		members[i].User = fmt.Sprint("user-", i+1)
+		members[i] = member{group: "group-200", user: fmt.Sprint("user-", i+1)}
 	}
-	rows, err := keyRows("app", "group-200", members)
+	rows, err := keyRows("app", members)
 	require.NoError(t, err)
 	for name, statement := range map[string]string{
 		"push": updateMembers(pushedMember, sameAccount),

@@ -74,13 +74,13 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
 		}
-		var left []engine.RemoteMember
+		var left []member
 		for _, a := range answers {
 			if !a.Want {
-				left = append(left, engine.RemoteMember{User: a.User})
+				left = append(left, member{group: group, user: a.User})
 			}
 		}
-		return dropEach(ctx, tx, l.App, group, left)
+		return dropEach(ctx, tx, l.App, left)
 	})
 }
 

@@ -53,6 +53,9 @@ type Store struct {
 	updater Updater    // nil: the store uses db
 	beats   heartbeats // PostgreSQL
 	owner   ownership  // SQLite
+
+	finishing batches[*result] // PostgreSQL
+	beginning batches[*start]  // PostgreSQL
 }
 
 var _ store.All = (*Store)(nil)
