@@ -64,8 +64,8 @@ const insertExchanges = `INSERT INTO {sync_attempt} (app_id, kind, principal_id,
 	SELECT CAST(? AS TEXT), v.* FROM json_to_recordset(CAST(? AS JSON)) AS v (kind TEXT, id TEXT, gen BIGINT, run TEXT, at BIGINT,
 		method TEXT, url TEXT, sent TEXT, body TEXT, http BIGINT, got TEXT, answer TEXT, ms BIGINT, error TEXT)`
 
-// trimExchanges removes the oldest exchanges of principals. Parameters: the app, a result of exchangeRows, and the app. PostgreSQL evaluates
-// the array once, and without statistics searches for each of its ids.
+// trimExchanges removes the oldest exchanges of principals. Parameters: the app, a result of exchangeRows, and the app. PostgreSQL
+// evaluates the array once, and without statistics searches for each of its ids.
 const trimExchanges = `DELETE FROM {sync_attempt} WHERE app_id = ? AND id = ANY(ARRAY(
 	SELECT old.id FROM json_to_recordset(CAST(? AS JSON)) AS p (kind TEXT, id TEXT, n BIGINT) CROSS JOIN LATERAL (
 		SELECT id FROM {sync_attempt} WHERE app_id = ? AND kind = p.kind AND principal_id = p.id ORDER BY id DESC OFFSET p.n) AS old))`

@@ -86,8 +86,8 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, success time.
 	return storeEvents(ctx, tx, l.App, last, events[0].At, events...)
 }
 
-// updateLane stores the number of new events and the time of the last success. Parameters: the number, 1 if there is a success, its time, the
-// app and the epoch.
+// updateLane stores the number of new events and the time of the last success. Parameters: the number, 1 if there is a success, its time,
+// the app and the epoch.
 const updateLane = `UPDATE {app_lane} SET event_seq = event_seq + ?,
 	success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`
 

@@ -27,12 +27,12 @@ type result struct {
 
 // Finish implements store.Sequences. On PostgreSQL the results of a lane that end while another transaction of the lane is committed are
 // stored in one transaction. A result that this transaction cannot store is stored in a transaction of its own.
-func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
+func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
 	if s.db.Dialect() != sqldb.Postgres || f.Halted {
 		return s.finish(ctx, l, f)
 	}
 	r := &result{f: f, alone: true}
-	err := s.finishing.run(ctx, batchKey{l.App, l.Epoch, f.Kind}, r, func(ctx context.Context, batch []*result) {
+	err = s.finishing.run(ctx, batchKey{l.App, l.Epoch, f.Kind}, r, func(ctx context.Context, batch []*result) {
 		s.finishBatch(ctx, l, f.Kind, batch)
 	})
 	switch {
@@ -207,8 +207,8 @@ func finishStates(ctx context.Context, tx *sqldb.Tx, app string, kind engine.Kin
 	return collectStatuses(rows, err)
 }
 
-// updateStates stores results in the rows of the principals. Parameters: the result of stateRows, and the app. Each row contains the complete
-// key, as in beginAtOnce.
+// updateStates stores results in the rows of the principals. Parameters: the result of stateRows, and the app. Each row contains the
+// complete key, as in beginAtOnce.
 const updateStates = `UPDATE {sync_state} AS s SET ` + finishSet + ` FROM json_to_recordset(CAST(? AS JSON)) AS v
 	(app TEXT, kind TEXT, ` + finishColumns + `)
 	WHERE s.app_id = v.app AND s.app_id = ? AND s.kind = v.kind AND s.principal_id = v.id RETURNING s.principal_id, s.status`

@@ -15,9 +15,9 @@ import (
 // batchTimeout is the time limit of the transaction of a batch, which does not end with the context of one of its callers.
 const batchTimeout = 5 * time.Second
 
-// updateBatch runs fn in a transaction. alone reports that nothing is stored, and that the cause may be one of the writes: each then needs a
-// transaction of its own. If the commit failed, it is unknown whether the writes are stored, as after every failed commit, so that they are
-// not repeated.
+// updateBatch runs fn in a transaction. alone reports that nothing is stored, and that the cause may be one of the writes: each then needs
+// a transaction of its own. If the commit failed, it is unknown whether the writes are stored, as after every failed commit, so that they
+// are not repeated.
 func (s *Store) updateBatch(ctx context.Context, fn func(ctx context.Context, tx *sqldb.Tx) error) (alone bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout)
 	defer cancel()
@@ -31,8 +31,8 @@ func (s *Store) updateBatch(ctx context.Context, fn func(ctx context.Context, tx
 	return err != nil && !complete && !errors.Is(err, engine.ErrLeaseLost), err
 }
 
-// finishBatch stores results of sequences of users, or of groups, in one transaction. Afterwards, each result that is not to be stored alone
-// has a status or an error.
+// finishBatch stores results of sequences of users, or of groups, in one transaction. Afterwards, each result that is not to be stored
+// alone has a status or an error.
 func (s *Store) finishBatch(ctx context.Context, l engine.Lease, kind engine.Kind, batch []*result) {
 	batch = slices.Clone(batch)
 	slices.SortStableFunc(batch, func(a, b *result) int {

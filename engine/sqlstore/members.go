@@ -44,11 +44,11 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 // shareAtMost is the number of users whose rows lockMembers locks. More of them cost more than the wait of other transactions.
 const shareAtMost = 100
 
-// lockMembers makes PostgreSQL wait for transactions that change the accounts of the users, and then lock the row of a group before those of
-// its members. Without the wait, such a transaction would search for groups that wait for its user and not find the uncommitted member row.
-// The transaction that stores the members would not find the new id of the user either. The row of the group is locked as in a mark: EndWalk
-// writes the members of the last page first and then the members that the walk has not seen, so that member rows alone would be locked in
-// different orders.
+// lockMembers makes PostgreSQL wait for transactions that change the accounts of the users, and then lock the row of a group before those
+// of its members. Without the wait, such a transaction would search for groups that wait for its user and not find the uncommitted member
+// row. The transaction that stores the members would not find the new id of the user either. The row of the group is locked as in a mark:
+// EndWalk writes the members of the last page first and then the members that the walk has not seen, so that member rows alone would be
+// locked in different orders.
 func lockMembers(ctx context.Context, tx *sqldb.Tx, app, group string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer

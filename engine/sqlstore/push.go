@@ -66,7 +66,8 @@ func storePushed(ctx context.Context, tx *sqldb.Tx, app string, pushed ...push) 
 		}
 		added, removed = append(added, membersOf(p.group, p.added)...), append(removed, membersOf(p.group, p.removed)...)
 	}
-	if err := eachGroup(ctx, tx, `UPDATE {member_state} AS m SET pushed = 0, pushed_id = ''`, `FROM`, `m.pushed <> 0`, app, replaced); err != nil {
+	err := eachGroup(ctx, tx, `UPDATE {member_state} AS m SET pushed = 0, pushed_id = ''`, `FROM`, `m.pushed <> 0`, app, replaced)
+	if err != nil {
 		return err
 	}
 	if err := eachGroup(ctx, tx, `DELETE FROM {member_state} AS m`, `USING`, emptyMember, app, replaced); err != nil {
@@ -107,8 +108,8 @@ func eachGroup(ctx context.Context, tx *sqldb.Tx, change, keyword, condition, ap
 	return err
 }
 
-// pushedMember are the assignments for a member that was added. If the remote id of a user has changed in the meantime, sameAccount excludes
-// the row of this member: the pushed account is no longer that of the user.
+// pushedMember are the assignments for a member that was added. If the remote id of a user has changed in the meantime, sameAccount
+// excludes the row of this member: the pushed account is no longer that of the user.
 const pushedMember, sameAccount = `pushed = 1, pushed_id = v.id`, ` AND EXISTS (SELECT 1 FROM {sync_state} u
 	WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
 
