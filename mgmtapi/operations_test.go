@@ -362,7 +362,7 @@ func table(t *testing.T) []rest.Info {
 	require.NoError(t, err)
 	var out []rest.Info
 	for _, route := range api.Operations() {
-		if info := route.Info(); !info.Unsupported {
+		if info := rest.Describe(route); !info.Unsupported {
 			out = append(out, info)
 		}
 	}

@@ -46,14 +46,14 @@ func TestOperations_RejectedWithoutScope(t *testing.T) {
 	e.Unrecorded()
 	var all []string
 	for _, route := range e.API.Operations() {
-		all = append(all, route.Info().Scopes...)
+		all = append(all, rest.Describe(route).Scopes...)
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
 
 	public, served := 0, 0
 	for _, route := range e.API.Operations() {
-		op := route.Info()
+		op := rest.Describe(route)
 		do := op.Method + " " + pathVariable.ReplaceAllString(op.Path, "nobody")
 		if !op.Unsupported {
 			served++

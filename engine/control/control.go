@@ -128,7 +128,7 @@ type Operation struct {
 func Operations(prefix string) []Operation {
 	var all []Operation
 	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
-		info := r.Info()
+		info := rest.Describe(r)
 		all = append(all, Operation{ID: info.ID, Method: info.Method, Path: info.Path})
 	}
 	return all

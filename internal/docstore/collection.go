@@ -2,7 +2,6 @@ package docstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,58 +12,33 @@ import (
 // it to Open of every store.
 //
 // It is an interface to reduce compile time: the compiler instantiates the methods of a generic struct again in each package that uses one
-// of its types. With a struct, these instantiations took nine tenths of the compiler's time.
+// of its types. With a struct, these instantiations took nine tenths of the compiler's time. The linker however keeps every method of an
+// interface for each type of document, so operations that few collections need are functions: GetLinked, GetUpTo, Prepare and others.
 type Collection[T any] interface {
 	Table
 
 	// Get returns the document with the id, or ErrNotFound.
 	Get(ctx context.Context, q Reader, id string) (Doc[T], error)
-	// GetLinked does the same as Get, and also reads the link unless it is nil.
-	GetLinked(ctx context.Context, q Reader, id string, link *Link) (Doc[T], error)
 	// GetMany returns the documents with the ids, in the order of the ids. Missing documents are omitted, and repeated ids count once.
 	GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error)
-	// GetUpTo is GetMany that ends before the document with which the stored text would exceed maxBytes. It returns the number n of ids that
-	// it looked up: n is less than len(ids) if it ended early, and at least 1 if ids is not empty.
-	GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error)
 	// Query returns a page. It returns ErrBadCursor if the cursor is invalid, and other errors for failures.
 	//
 	// On PostgreSQL, two concurrent transactions may commit in another order than they inserted their documents. A caller that reads pages in
 	// insertion order between the two commits can miss the document that is committed last.
 	Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error)
-	// CursorAfter returns the Next of a page that ends with the document, for a query in insertion order.
-	CursorAfter(query Query[T], doc *Doc[T]) (string, error)
 	// Count returns the number of documents that match the condition. A nil condition counts all.
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
 	// Version returns the version of a document of the collection.
 	Version(doc Doc[T]) Version
 
-	// These methods read documents without decoding them.
-	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
-	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
-	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text string) error) error
-	// ScanRaw passes the Seq, the id and the text of the documents that match the condition and whose Seq is greater than after to the
-	// function use, in insertion order, at most limit of them. It returns their number. A text is valid until the next one is read.
-	ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int, use func(seq int64, id string, text []byte) error) (int, error)
-	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
-	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
-
 	// Insert stores a new document. It returns ErrBadID, or a *UniqueError if the id or a value of a unique index is taken. After a
 	// *UniqueError the transaction can only be rolled back.
 	Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error)
-	// Prepare does the part of an insert that needs no transaction, so that other updates do not wait for it.
-	Prepare(value T) (Prepared[T], error)
-	// InsertPrepared inserts a prepared document, as Insert does.
-	InsertPrepared(ctx context.Context, tx *Tx, id string, p Prepared[T]) (Doc[T], error)
 	// InsertMany inserts several documents, in their order. It costs less than single inserts if the collection has no Multi index.
 	InsertMany(ctx context.Context, tx *Tx, docs []New[T]) error
 	// Update replaces the document with the id. It returns ErrNotFound, ErrConflict if the document's revision is not rev (0 accepts any), or
 	// a *UniqueError as Insert does.
 	Update(ctx context.Context, tx *Tx, id string, rev int64, value T) (Doc[T], error)
-	// PrepareRevision does the part of a revision that needs no transaction.
-	PrepareRevision(old Doc[T], value T) (Revision[T], error)
-	// Revise is Update of a document that was read before, if its revision is still the same. It writes only the document and the index values
-	// that change, and reads nothing.
-	Revise(ctx context.Context, tx *Tx, r Revision[T]) (Doc[T], error)
 	// Delete removes the document with the id, or returns ErrNotFound.
 	Delete(ctx context.Context, tx *Tx, id string) error
 	// DeleteWhere removes the documents that match the condition and returns their number. A nil condition removes all.
@@ -85,9 +59,6 @@ type Collection[T any] interface {
 	// CachedReads marks a collection whose documents are cached, if the database caches rows (see sqldb.Rows). Reads outside of transactions
 	// then may return a document without a query. CachedReads returns the collection.
 	CachedReads() Collection[T]
-	// Remember caches a document that the transaction has inserted, when the transaction is committed. A link that is not nil is one that has
-	// no relations of the document.
-	Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link)
 }
 
 // collection is the only Collection. It does not embed the table, because the compiler would then instantiate each method of the table for
@@ -101,12 +72,6 @@ type collection[T any] struct {
 type untyped interface {
 	Table
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
-	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
-	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
-	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text string) error) error
-	ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int, use func(seq int64, id string, text []byte) error) (int, error)
-	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
-	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
 	Delete(ctx context.Context, tx *Tx, id string) error
 	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 }
@@ -145,15 +110,15 @@ func document[T any](r *row, value T) Doc[T] {
 }
 
 // read decodes the document of a row. Each caller gets its own copy, since values may hold maps and slices.
-func (c *collection[T]) read(r *row) (Doc[T], error) {
+func read[T any](t *table, r *row) (Doc[T], error) {
 	var value T
 	if r.value == nil {
-		err := c.t.decode(r, &value)
+		err := t.decode(r, &value)
 		return document(r, value), err
 	}
 	kept, ok := r.value.Load().(T)
 	if !ok {
-		if err := c.t.decode(r, &kept); err != nil {
+		if err := t.decode(r, &kept); err != nil {
 			return Doc[T]{}, err
 		}
 		r.value.Store(kept)
@@ -180,12 +145,14 @@ func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 }
 
 func (c *collection[T]) Get(ctx context.Context, q Reader, id string) (Doc[T], error) {
-	return c.GetLinked(ctx, q, id, nil)
+	return GetLinked[T](ctx, c, q, id, nil)
 }
 
-func (c *collection[T]) GetLinked(ctx context.Context, q Reader, id string, link *Link) (doc Doc[T], err error) {
-	err = c.t.getRow(ctx, q, id, link, func(r *row) (err error) {
-		doc, err = c.read(r)
+// GetLinked does the same as Collection.Get, and also reads the link unless it is nil.
+func GetLinked[T any](ctx context.Context, c Collection[T], q Reader, id string, link *Link) (doc Doc[T], err error) {
+	t := c.core()
+	err = t.getRow(ctx, q, id, link, func(r *row) (err error) {
+		doc, err = read[T](t, r)
 		return err
 	})
 	if err != nil {
@@ -197,7 +164,7 @@ func (c *collection[T]) GetLinked(ctx context.Context, q Reader, id string, link
 func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error) {
 	byID := make(map[string]Doc[T], len(ids))
 	err := c.t.getRows(ctx, q, ids, func(r *row) (err error) {
-		byID[r.id], err = c.read(r)
+		byID[r.id], err = read[T](c.t, r)
 		return err
 	})
 	if err != nil {
@@ -213,78 +180,16 @@ func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 	return out, nil
 }
 
-// upToChunk is the number of documents that the first statement of GetUpTo reads. Further statements read up to four times as many.
-const upToChunk = 32
-
-func (c *collection[T]) GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error) {
-	// left is the number of bytes that further documents may have, total the size of docs. The two may differ: documents of the first chunk
-	// may be read before its first document, which is read although it does not fit. They are then not returned.
-	left, total := maxBytes, 0
-	for size := upToChunk; n < len(ids); size = min(4*size, chunkSize) {
-		chunk := ids[n:min(n+size, len(ids))]
-		found, passed := make(map[string]Doc[T], len(chunk)), false
-		// The rows are in any order. The first document is read whatever its size, and the reading ends when another one does not fit.
-		err := c.t.getRows(ctx, q, chunk, func(r *row) (err error) {
-			first := n == 0 && r.id == chunk[0]
-			if first || len(r.text) <= left && !passed {
-				left -= len(r.text)
-				found[r.id], err = c.read(r)
-			} else {
-				passed = true
-			}
-			if _, ok := found[chunk[0]]; err == nil && passed && (n > 0 || ok) {
-				return errPageFull
-			}
-			return err
-		})
-		if err != nil && !errors.Is(err, errPageFull) {
-			return nil, 0, err
-		}
-		for _, id := range chunk {
-			doc, ok := found[id]
-			switch {
-			case ok && len(docs) > 0 && total+doc.size > maxBytes:
-				return docs, n, nil
-			case ok:
-				docs, total = append(docs, doc), total+doc.size
-				delete(found, id)
-			case passed && n > 0 && !slices.ContainsFunc(docs, func(d Doc[T]) bool { return d.ID == id }):
-				return docs, n, nil
-			}
-			n++
-		}
-	}
-	return docs, n, nil
-}
-
 func (c *collection[T]) Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error) {
-	p, err := c.Prepare(value)
-	if err != nil {
-		return Doc[T]{}, err
-	}
-	return c.InsertPrepared(ctx, tx, id, p)
-}
-
-// Prepared is a document with its JSON text and the values of its indexes.
-type Prepared[T any] struct {
-	value   T
-	encoded encoded
-}
-
-// Text returns the JSON text. It must not be modified.
-func (p *Prepared[T]) Text() []byte { return p.encoded.text }
-
-func (c *collection[T]) Prepare(value T) (Prepared[T], error) {
 	e, err := c.t.encode(&value)
-	return Prepared[T]{value, e}, err
-}
-
-func (c *collection[T]) InsertPrepared(ctx context.Context, tx *Tx, id string, p Prepared[T]) (Doc[T], error) {
-	r, err := c.t.insertOne(ctx, tx, id, p.encoded)
 	if err != nil {
 		return Doc[T]{}, err
 	}
-	return document(&r, p.value), nil
+	r, err := c.t.insertOne(ctx, tx, id, e)
+	if err != nil {
+		return Doc[T]{}, err
+	}
+	return document(&r, value), nil
 }
 
 // New is a document to be stored.
@@ -303,34 +208,4 @@ func (c *collection[T]) Update(ctx context.Context, tx *Tx, id string, rev int64
 		return Doc[T]{}, err
 	}
 	return document(&r, value), nil
-}
-
-// Revision is a document that was read before, and its new content.
-type Revision[T any] struct {
-	value    T
-	revision revision
-}
-
-// Text returns the JSON text of the new content. It must not be modified.
-func (r *Revision[T]) Text() []byte { return r.revision.text }
-
-func (c *collection[T]) PrepareRevision(old Doc[T], value T) (Revision[T], error) {
-	e, err := c.t.encode(&value)
-	if err != nil {
-		return Revision[T]{}, err
-	}
-	keys, err := c.t.keysOf(&old.Value)
-	if err != nil {
-		return Revision[T]{}, c.t.wrap(err)
-	}
-	r := row{id: old.ID, seq: old.seq, rev: old.Rev, created: old.Created.UnixMilli()}
-	return Revision[T]{value, c.t.revision(r, keys, e)}, nil
-}
-
-func (c *collection[T]) Revise(ctx context.Context, tx *Tx, r Revision[T]) (Doc[T], error) {
-	stored, err := c.t.revise(ctx, tx, r.revision)
-	if err != nil {
-		return Doc[T]{}, err
-	}
-	return document(&stored, r.value), nil
 }

@@ -65,7 +65,7 @@ func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 		if !keep && query.Match == nil {
 			return true, nil
 		}
-		doc, err := c.read(r)
+		doc, err := read[T](c.t, r)
 		if err != nil || query.Match != nil && !query.Match(&doc) {
 			return false, err
 		}
@@ -81,16 +81,18 @@ func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 	return page, nil
 }
 
-func (c *collection[T]) CursorAfter(query Query[T], doc *Doc[T]) (string, error) {
+// CursorAfter returns the Next of a page of the collection that ends with the document, for a query in insertion order.
+func CursorAfter[T any](c Collection[T], query Query[T], doc *Doc[T]) (string, error) {
+	t := c.core()
 	if query.OrderBy != "" {
-		return "", c.t.wrap(fmt.Errorf("CursorAfter with the order %s: use a query in insertion order", query.OrderBy))
+		return "", t.wrap(fmt.Errorf("CursorAfter with the order %s: use a query in insertion order", query.OrderBy))
 	}
-	w, err := c.t.walk(query.erased())
+	w, err := t.walk(query.erased())
 	if err != nil {
-		return "", c.t.wrap(err)
+		return "", t.wrap(err)
 	}
 	next, err := w.cursorAt(newCursor(nil, doc.seq))
-	return next, c.t.wrap(err)
+	return next, t.wrap(err)
 }
 
 // erased returns the query in the form that does not depend on the type of the documents.

@@ -53,25 +53,32 @@ type RawPage struct {
 	More bool
 }
 
-// GetRaw passes the document with the id to the function use. It returns ErrNotFound if there is none. longest is RawQuery.Longest.
-func (t *table) GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error {
-	return t.getRowWith(ctx, q, id, columns{link: link, longest: longest}, func(r *row) error {
+// Texts reads the documents of a collection without decoding them.
+type Texts struct{ t *table }
+
+// TextsOf returns the texts of a collection.
+func TextsOf(c Table) Texts { return Texts{c.core()} }
+
+// Get passes the document with the id to the function use. It returns ErrNotFound if there is none. longest is RawQuery.Longest.
+func (c Texts) Get(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error {
+	return c.t.getRowWith(ctx, q, id, columns{link: link, longest: longest}, func(r *row) error {
 		d := rawOf(r)
 		return use(&d)
 	})
 }
 
-// GetManyRaw passes the documents with the ids to the function use, in any order.
-func (t *table) GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error {
-	return t.getRows(ctx, q, ids, func(r *row) error {
+// GetMany passes the documents with the ids to the function use, in any order.
+func (c Texts) GetMany(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error {
+	return c.t.getRows(ctx, q, ids, func(r *row) error {
 		d := rawOf(r)
 		return use(&d)
 	})
 }
 
-// EachRaw passes the texts of the documents that match the condition to the function use, in insertion order. The condition should be one
+// Each passes the texts of the documents that match the condition to the function use, in insertion order. The condition should be one
 // that an index evaluates. Documents that change meanwhile may be passed in either state; they are not passed twice.
-func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text string) error) error {
+func (c Texts) Each(ctx context.Context, q Reader, cond Cond, use func(text string) error) error {
+	t := c.t
 	where, args, err := t.where(cond)
 	if err != nil {
 		return t.wrap(err)
@@ -93,9 +100,11 @@ func (t *table) eachText(ctx, stop context.Context, q Reader, where string, args
 	})
 }
 
-// ScanRaw implements Collection.
-func (t *table) ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int,
+// Scan passes the Seq, the id and the text of the documents that match the condition and whose Seq is greater than after to the function
+// use, in insertion order, at most limit of them. It returns their number. A text is valid until the next one is read.
+func (c Texts) Scan(ctx context.Context, q Reader, cond Cond, after int64, limit int,
 	use func(seq int64, id string, text []byte) error) (n int, err error) {
+	t := c.t
 	where, args, err := t.where(cond)
 	if err != nil {
 		return 0, t.wrap(err)
@@ -118,8 +127,9 @@ func (t *table) ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, l
 // errEnd ends the reading of all stretches of an order.
 var errEnd = errors.New("end of the page")
 
-// QueryRaw passes the documents of a page to the function take, until it returns false: the page then ends before that document.
-func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (page RawPage, err error) {
+// Query passes the documents of a page to the function take, until it returns false: the page then ends before that document.
+func (c Texts) Query(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (page RawPage, err error) {
+	t := c.t
 	cache := t.rows(q)
 	var at rowcache.Stamp
 	var unique []uniqueValue
@@ -179,8 +189,9 @@ func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take fun
 	return page, nil
 }
 
-// SizeRaw returns the total length of the documents of a page.
-func (t *table) SizeRaw(ctx context.Context, q Reader, query RawQuery) (size int64, err error) {
+// Size returns the total length of the documents of a page.
+func (c Texts) Size(ctx context.Context, q Reader, query RawQuery) (size int64, err error) {
+	t := c.t
 	query.Longest = 1 // no text is read
 	w, err := t.walk(query.erased())
 	if err != nil {

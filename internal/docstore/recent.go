@@ -15,7 +15,7 @@ import (
 
 // Recent documents: reads outside of transactions take the documents of some collections from the cache of rows of the database, if it has
 // one. Package rowcache proves that they are current. A document gets there when a caller reads it by its id or by a unique value, and when
-// it is inserted with Collection.Remember. A page of a list takes its documents from the cache if at most a few of them are missing there;
+// it is inserted with Remember. A page of a list takes its documents from the cache if at most a few of them are missing there;
 // see recallGaps.
 
 func (c *collection[T]) CachedReads() Collection[T] {
@@ -268,10 +268,11 @@ func (t *table) uniqueValues(k keys) (out []uniqueValue) {
 	return out
 }
 
-// Remember implements Collection.
-func (c *collection[T]) Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link) {
-	cache := tx.sql.Rows()
-	if cache == nil || !c.t.recent {
+// Remember caches a document that the transaction has inserted, when the transaction is committed. A link that is not nil is one that has no
+// relations of the document.
+func Remember[T any](c Collection[T], tx *Tx, doc Doc[T], p Prepared[T], link *Link) {
+	t, cache := c.core(), tx.sql.Rows()
+	if cache == nil || !t.recent {
 		return
 	}
 	tx.sql.AfterCommit(func() {
@@ -279,7 +280,7 @@ func (c *collection[T]) Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link) 
 			id: doc.ID, seq: doc.seq, rev: doc.Rev, created: doc.Created.UnixMilli(), updated: doc.Updated.UnixMilli(), text: p.encoded.text,
 			hasLink: link != nil && textKey(doc.ID) == doc.ID,
 		}
-		c.t.keep(cache, tx.sql.Stamp(), &r, c.t.uniqueValues(p.encoded.keys))
+		t.keep(cache, tx.sql.Stamp(), &r, t.uniqueValues(p.encoded.keys))
 	})
 }
 

@@ -68,7 +68,7 @@ func (s recentStore) reads(t *testing.T, q docstore.Reader, ids, names []string)
 	t.Helper()
 	for _, id := range ids {
 		for _, link := range []*docstore.Link{nil, s.link} {
-			err := s.persons.GetRaw(t.Context(), q, id, link, 0, func(d *docstore.Raw) error {
+			err := docstore.TextsOf(s.persons).Get(t.Context(), q, id, link, 0, func(d *docstore.Raw) error {
 				all = append(all, seenOf(d))
 				return nil
 			})
@@ -82,11 +82,11 @@ func (s recentStore) reads(t *testing.T, q docstore.Reader, ids, names []string)
 		return true, nil
 	}
 	for _, name := range names {
-		_, err := s.persons.QueryRaw(t.Context(), q, docstore.RawQuery{Where: docstore.Eq("name", name), Limit: 2, Link: s.link}, take)
+		_, err := docstore.TextsOf(s.persons).Query(t.Context(), q, docstore.RawQuery{Where: docstore.Eq("name", name), Limit: 2, Link: s.link}, take)
 		require.NoError(t, err)
 	}
 	for _, from := range []int64{0, 3} {
-		page, err := s.persons.QueryRaw(t.Context(), q,
+		page, err := docstore.TextsOf(s.persons).Query(t.Context(), q,
 			docstore.RawQuery{From: &docstore.Position{Seq: from}, Limit: 10, Link: s.link}, take)
 		require.NoError(t, err)
 		all = append(all, seen{Text: fmt.Sprint(page.More, page.Next)})
@@ -118,13 +118,13 @@ func TestCachedReads_EqualQueries(t *testing.T) {
 		return s.Update(ctx, func(tx *docstore.Tx) error {
 			switch random.IntN(10) {
 			case 0, 1, 2:
-				p, err := s.persons.Prepare(person{name, n})
+				p, err := docstore.Prepare(s.persons, person{name, n})
 				if err != nil {
 					return err
 				}
-				doc, err := s.persons.InsertPrepared(ctx, tx, id, p)
+				doc, err := docstore.InsertPrepared(ctx, s.persons, tx, id, p)
 				if err == nil {
-					s.persons.Remember(tx, doc, p, nil)
+					docstore.Remember(s.persons, tx, doc, p, nil)
 				}
 				return err
 			case 3, 4:
@@ -184,12 +184,12 @@ func TestCachedReads_SeeAcknowledgedWrites(t *testing.T) {
 						_, err := s.persons.Update(t.Context(), tx, id, 0, person{id, n})
 						return err
 					}
-					p, err := s.persons.Prepare(person{id, n})
+					p, err := docstore.Prepare(s.persons, person{id, n})
 					if err != nil {
 						return err
 					}
-					doc, err := s.persons.InsertPrepared(t.Context(), tx, id, p)
-					s.persons.Remember(tx, doc, p, nil)
+					doc, err := docstore.InsertPrepared(t.Context(), s.persons, tx, id, p)
+					docstore.Remember(s.persons, tx, doc, p, nil)
 					return err
 				})
 			}
@@ -223,7 +223,7 @@ func TestCachedReads_NeedNoQuery(t *testing.T) {
 		return err
 	}))
 	get := func(ctx context.Context) error {
-		_, err := s.persons.GetLinked(ctx, s.Reader(), "a", s.link)
+		_, err := docstore.GetLinked(ctx, s.persons, s.Reader(), "a", s.link)
 		return err
 	}
 	require.NoError(t, get(t.Context()))

@@ -121,7 +121,9 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 	}
 	ids := map[string]bool{}
 	for _, route := range routes {
-		op, err := route.compile(o.Words)
+		var r row
+		route.row(&r)
+		op, err := r.compile(o.Words)
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,9 @@ import (
 )
 
 // Route is an operation without its request and response types, so that all operations form one table. Only Op and Unsupported implement
-// it.
+// it. Describe returns its Info.
 type Route interface {
-	// Info describes the operation.
-	Info() Info
-	compile(words Words) (*operation, error)
+	row(r *row)
 }
 
 // Slice is a part of the API: the operations of one resource.
@@ -70,28 +68,41 @@ type Op[Req, Resp any] struct {
 	Do func(ctx context.Context, req *Req) (Resp, error)
 }
 
-// Info describes the operation.
-func (o Op[Req, Resp]) Info() Info { return o.row().describe() }
+// Describe returns the description of an operation.
+func Describe(o Route) Info {
+	var r row
+	o.row(&r)
+	return r.describe()
+}
 
-// row is the part of an Op that does not depend on its types. All code that does not is in methods of row: the compiler generates the
-// methods of Op again for each of the several hundred pairs of types.
+// row is an Op without its types. All code that does not need them is in methods of row: the compiler generates the methods of Op again for
+// each of the several hundred pairs of types.
 type row struct {
 	info              Info // without the method, the path and the defaults
 	route             string
 	request, response reflect.Type
+	calls             calls
 }
 
-func (o Op[Req, Resp]) row() row {
-	return row{
-		info: Info{
-			ID: o.ID, Tag: o.Tag, Summary: o.Summary, Description: o.Description, Scopes: o.Scopes, Public: o.Public, OAuth: o.OAuth,
-			Status: o.Status, Also: o.Also,
-		},
-		route: o.Route, request: reflect.TypeFor[Req](), response: reflect.TypeFor[Resp](),
+// row sets the parts of r.
+func (o Op[Req, Resp]) row(r *row) {
+	i := &r.info
+	i.ID, i.Tag, i.Summary, i.Description, i.Scopes = o.ID, o.Tag, o.Summary, o.Description, o.Scopes
+	i.Public, i.OAuth, i.Status, i.Also = o.Public, o.OAuth, o.Status, o.Also
+	r.route, r.request, r.response = o.Route, reflect.TypeFor[Req](), reflect.TypeFor[Resp]()
+	r.calls.request = func() any { return new(Req) }
+	if find := o.Find; find != nil {
+		r.calls.find = func(ctx context.Context, req any) error { return find(ctx, req.(*Req)) }
+	}
+	if check := o.Check; check != nil {
+		r.calls.check = func(ctx context.Context, req any, causes *Causes) error { return check(ctx, req.(*Req), causes) }
+	}
+	if do := o.Do; do != nil {
+		r.calls.do = func(ctx context.Context, req any) (any, error) { return do(ctx, req.(*Req)) }
 	}
 }
 
-func (r row) describe() Info {
+func (r *row) describe() Info {
 	info := r.info
 	info.Method, info.Path, _ = strings.Cut(r.route, " ")
 	info.Scopes = slices.Clone(info.Scopes)
@@ -144,21 +155,7 @@ type calls struct {
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
-	c := calls{request: func() any { return new(Req) }}
-	if find := o.Find; find != nil {
-		c.find = func(ctx context.Context, req any) error { return find(ctx, req.(*Req)) }
-	}
-	if check := o.Check; check != nil {
-		c.check = func(ctx context.Context, req any, causes *Causes) error { return check(ctx, req.(*Req), causes) }
-	}
-	if do := o.Do; do != nil {
-		c.do = func(ctx context.Context, req any) (any, error) { return do(ctx, req.(*Req)) }
-	}
-	return o.row().compile(words, c)
-}
-
-func (r row) compile(words Words, c calls) (*operation, error) {
+func (r *row) compile(words Words) (*operation, error) {
 	info := r.describe()
 	switch {
 	case info.ID == "":
@@ -171,7 +168,7 @@ func (r row) compile(words Words, c calls) (*operation, error) {
 		return nil, fmt.Errorf("rest: operation %s requires a scope unless it is public", info.ID)
 	case info.OAuth && !info.Public:
 		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint and must be public", info.ID)
-	case c.do == nil:
+	case r.calls.do == nil:
 		return nil, fmt.Errorf("rest: operation %s has no Do", info.ID)
 	}
 	shape, err := shapeOfRequest(r.request, words)
@@ -181,7 +178,7 @@ func (r row) compile(words Words, c calls) (*operation, error) {
 	if err := shape.matchesPath(info.Path); err != nil {
 		return nil, fmt.Errorf("rest: operation %s: %w", info.ID, err)
 	}
-	return &operation{info: info, request: shape, response: r.response, calls: c}, nil
+	return &operation{info: info, request: shape, response: r.response, calls: r.calls}, nil
 }
 
 // run binds the request and runs the operation.

@@ -21,11 +21,10 @@ type Unsupported[Req any] struct {
 	Error func(req *Req) error
 }
 
-// Info describes the operation.
-func (u Unsupported[Req]) Info() Info {
-	info := u.op().Info()
-	info.Unsupported = true
-	return info
+// row sets the parts of r.
+func (u Unsupported[Req]) row(r *row) {
+	u.op().row(r)
+	r.info.Unsupported = true
 }
 
 func (u Unsupported[Req]) op() Op[Req, NoContent] {
@@ -49,13 +48,4 @@ func (u Unsupported[Req]) op() Op[Req, NoContent] {
 		},
 		Do: func(_ context.Context, req *Req) (NoContent, error) { return NoContent{}, u.Error(req) },
 	}
-}
-
-func (u Unsupported[Req]) compile(words Words) (*operation, error) {
-	compiled, err := u.op().compile(words)
-	if err != nil {
-		return nil, err
-	}
-	compiled.info.Unsupported = true
-	return compiled, nil
 }

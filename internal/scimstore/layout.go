@@ -17,12 +17,14 @@ type Layout struct {
 	types   []*kind
 	owners  []*kind // the same types, groups first: only groups should have members
 	members docstore.Collection[membership]
+	texts   docstore.Texts // of members
 }
 
 // kind is one resource type with its table.
 type kind struct {
 	*schema.ResourceType
 	docs    docstore.Collection[document]
+	texts   docstore.Texts // of docs
 	indexes []index
 	groups  *docstore.Link // not nil for users; reads the groups of a user with the user
 	// guarded is true if a write of a resource can fail after its first change: at a unique attribute with several values.
@@ -54,6 +56,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		docstore.Index[membership]{Name: byGroup, Values: func(m *membership) []any { return []any{m.Group} }},
 		docstore.Index[membership]{Name: byMember, Values: func(m *membership) []any { return []any{m.Member} }},
 	)}
+	l.texts = docstore.TextsOf(l.members)
 	for _, rt := range types {
 		k := &kind{ResourceType: rt, indexes: indexesOf(rt)}
 		var declared []docstore.Index[document]
@@ -63,6 +66,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 				docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
 		}
 		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Positioned().CachedReads()
+		k.texts = docstore.TextsOf(k.docs)
 		if rt.Schema.ID == scim.UserSchema {
 			k.groups = docstore.NewLink(l.members, byMember)
 		}

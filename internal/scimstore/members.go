@@ -113,7 +113,7 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 		if len(out) == len(groups) {
 			break
 		}
-		err := k.docs.GetManyRaw(ctx, s.docs.Reader(), groups, func(d *docstore.Raw) error {
+		err := k.texts.GetMany(ctx, s.docs.Reader(), groups, func(d *docstore.Raw) error {
 			if _, found := out[d.ID]; found {
 				return nil
 			}

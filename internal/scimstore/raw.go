@@ -123,7 +123,7 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 		groups []string
 		linked bool
 	}
-	err = k.docs.GetRaw(ctx, s.docs.Reader(), id, link, o.Longest, func(d *docstore.Raw) error {
+	err = k.texts.Get(ctx, s.docs.Reader(), id, link, o.Longest, func(d *docstore.Raw) error {
 		read.Raw = rawOf(d)
 		read.groups, read.linked = d.Linked()
 		if d.JSON == nil {
@@ -204,7 +204,7 @@ func (s *Store) readPage(ctx context.Context, k *kind, query docstore.RawQuery, 
 			groups, linked = make([][]string, 0, usual), make([]int, 0, usual)
 		}
 	}
-	page, err := k.docs.QueryRaw(ctx, s.docs.Reader(), query, func(d *docstore.Raw) (bool, error) {
+	page, err := k.texts.Query(ctx, s.docs.Reader(), query, func(d *docstore.Raw) (bool, error) {
 		if room > 0 && len(out.Resources) > 0 && len(out.Buffer)-begin+len(d.JSON) > room {
 			return false, nil
 		}
@@ -244,7 +244,7 @@ func (s *Store) SizeRaw(ctx context.Context, q scimserver.Query) (int64, error) 
 	if err != nil || !exact || q.Limit == 0 {
 		return 0, err
 	}
-	return k.docs.SizeRaw(ctx, s.docs.Reader(), query)
+	return k.texts.Size(ctx, s.docs.Reader(), query)
 }
 
 // rawQuery translates a query. It returns false if no index evaluates the query.
@@ -273,7 +273,7 @@ func (s *Store) rawQuery(ctx context.Context, q scimserver.Query, o scimserver.R
 // EachMember implements scimserver.RawReader.
 func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
 	var m scimserver.Member
-	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc string) error {
+	return s.layout.texts.Each(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc string) error {
 		if err := readMember(doc, &m); err != nil {
 			return fmt.Errorf("stored membership in %q: %w", group, err)
 		}
@@ -292,7 +292,7 @@ func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after in
 	if err != nil {
 		return 0, err
 	}
-	return k.docs.ScanRaw(ctx, s.docs.Reader(), where, after, limit, func(seq int64, id string, doc []byte) error {
+	return k.texts.Scan(ctx, s.docs.Reader(), where, after, limit, func(seq int64, id string, doc []byte) error {
 		resource, _, err := split(doc)
 		if err != nil {
 			return err

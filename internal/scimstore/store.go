@@ -31,7 +31,7 @@ func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, er
 	if err != nil {
 		return nil, err
 	}
-	doc, err := k.docs.GetLinked(ctx, s.docs.Reader(), id, k.groups)
+	doc, err := docstore.GetLinked(ctx, k.docs, s.docs.Reader(), id, k.groups)
 	if err != nil {
 		return nil, translate(k, err)
 	}
@@ -63,7 +63,7 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 		if kinds[i], err = s.layout.kind(made.Type); err != nil {
 			return nil, err
 		}
-		if prepared[i], err = kinds[i].docs.Prepare(documentOf(made.Record)); err != nil {
+		if prepared[i], err = docstore.Prepare(kinds[i].docs, documentOf(made.Record)); err != nil {
 			return nil, err
 		}
 	}
@@ -74,13 +74,13 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 	}
 	err := update(ctx, func(tx *docstore.Tx) error {
 		for i, k := range kinds {
-			doc, err := k.docs.InsertPrepared(ctx, tx, all[i].ID, prepared[i])
+			doc, err := docstore.InsertPrepared(ctx, k.docs, tx, all[i].ID, prepared[i])
 			if err != nil {
 				return &scimserver.BatchError{Index: i, Err: translate(k, err)}
 			}
 			stored[i] = recordOf(k, doc)
 			stored[i].JSON, _, _ = split(prepared[i].Text())
-			k.docs.Remember(tx, doc, prepared[i], k.groups)
+			docstore.Remember(k.docs, tx, doc, prepared[i], k.groups)
 		}
 		for i, made := range all {
 			joining, err := s.joining(ctx, tx, made.ID, made.Members)
@@ -112,13 +112,13 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		}
 	}
 	before := docstore.Stored(old.ID, old.Order, old.Version, old.Created, documentOf(old))
-	revision, err := k.docs.PrepareRevision(before, documentOf(rec))
+	revision, err := docstore.PrepareRevision(k.docs, before, documentOf(rec))
 	if err != nil {
 		return nil, err
 	}
 	var stored *scimserver.Record
 	revise := func(tx *docstore.Tx) error {
-		doc, err := k.docs.Revise(ctx, tx, revision)
+		doc, err := docstore.Revise(ctx, k.docs, tx, revision)
 		if err != nil {
 			return translate(k, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -16,9 +17,11 @@ const (
 	// checkpointRounds is the maximum number of checkpoints in a row. They end when at most restLength frames are not copied yet, which may
 	// take several checkpoints because updates add frames meanwhile.
 	checkpointRounds = 4
-	// waitLength is the length of the WAL, in frames, at which the writer waits for the checkpoint: updates then add frames faster than the
-	// disk takes them.
+	// waitLength is the length of the WAL, in frames, at which the writer copies the frames itself, and updates wait: they add frames faster
+	// than the checkpointer copies them.
 	waitLength = 2 * checkpointAt
+	// inspectEvery is the number of commits after which the writer inspects the WAL.
+	inspectEvery = 16
 	// checkpointPause is the minimum time between two inspections of the WAL. Without commits, the WAL is not inspected.
 	checkpointPause = 50 * time.Millisecond
 	// restartTries is the maximum number of times, a millisecond apart, that the writer waits for readers of the WAL.
@@ -30,7 +33,9 @@ const (
 //
 // The WAL starts again at its beginning only if all frames are copied and no reader uses it. While updates add frames, a concurrent
 // checkpoint cannot copy all of them. So the goroutine of the group commit copies the rest, between two batches: at most about restLength
-// frames, once per checkpointAt frames. On a slow disk it copies more, and updates wait for it.
+// frames, once per checkpointAt frames. If updates add frames faster than this goroutine copies them, because the disk is slow or the
+// processors are busy, the group commit calls inspect, and updates wait: the WAL has at most waitLength frames and those of inspectEvery
+// commits.
 //
 // A snapshot that a reader holds cannot be overwritten. Until the reader ends it, the WAL grows by what the updates write. Afterwards the
 // next checkpoint copies all of it.
@@ -41,12 +46,17 @@ type checkpointer struct {
 	wake    chan struct{} // a commit has happened
 	closing chan struct{}
 	stopped chan struct{}
+	running sync.Mutex // held during a checkpoint of this goroutine
+	next    int64      // length at which the writer copies the frames next; only the writer uses it
 }
 
-func startCheckpointer(conn *sql.DB, g *group, log *slog.Logger) *checkpointer {
-	c := &checkpointer{conn: conn, group: g, log: log, wake: g.committed, closing: make(chan struct{}), stopped: make(chan struct{})}
+func newCheckpointer(conn *sql.DB, log *slog.Logger) *checkpointer {
+	return &checkpointer{conn: conn, log: log, closing: make(chan struct{}), stopped: make(chan struct{}), next: waitLength}
+}
+
+func (c *checkpointer) start(g *group) {
+	c.group, c.wake = g, g.committed
 	go c.loop()
-	return c
 }
 
 // stop waits for a running checkpoint. It is called once, before the group stops.
@@ -70,9 +80,14 @@ func (c *checkpointer) loop() {
 			pause.Stop()
 			return
 		}
-		if err := c.work(); err != nil {
-			c.log.Error("WAL not checkpointed", "error", err) // the next commit, or SQLite's own checkpoint, tries again
-		}
+		c.report(c.work())
+	}
+}
+
+// report logs the error of a checkpoint. The next commit, or SQLite's own checkpoint, tries again.
+func (c *checkpointer) report(err error) {
+	if err != nil {
+		c.log.Error("WAL not checkpointed", "error", err)
 	}
 }
 
@@ -82,13 +97,40 @@ func (c *checkpointer) work() error {
 	w, err := checkpoint(ctx, c.conn, "NOOP")
 	for round := 0; err == nil && w.frames >= checkpointAt && round < checkpointRounds; round++ {
 		before := w.frames
+		c.running.Lock()
 		w, err = checkpoint(ctx, c.conn, "PASSIVE")
+		c.running.Unlock()
 		switch {
 		case err != nil || w.copied < before: // a reader holds an earlier snapshot
 			return err
 		case w.rest() <= restLength || w.frames >= waitLength || round == checkpointRounds-1:
-			return c.group.between(restart)
+			return c.group.between(func(ctx context.Context, conn *sql.Conn) error {
+				_, err := restart(ctx, conn)
+				return err
+			})
 		}
+	}
+	return err
+}
+
+// inspect copies the frames of a WAL that is too long. The group commit calls it between two batches.
+//
+// While a reader holds a snapshot, frames cannot be overwritten. Then inspect tries it again after waitLength frames.
+func (c *checkpointer) inspect(ctx context.Context, conn *sql.Conn) error {
+	w, err := checkpoint(ctx, conn, "NOOP")
+	if err != nil {
+		return err
+	}
+	if w.frames < c.next {
+		c.next = min(c.next, w.frames+waitLength)
+		return nil
+	}
+	c.running.Lock() // SQLite runs one checkpoint at a time
+	w, err = restart(ctx, conn)
+	c.running.Unlock()
+	c.next = waitLength
+	if err == nil && w.busy {
+		c.next += w.frames
 	}
 	return err
 }
@@ -112,19 +154,19 @@ func checkpoint(ctx context.Context, conn interface {
 }
 
 // restart copies the rest of the WAL and lets the next update write to its beginning. It waits a few milliseconds at most for readers that
-// use the WAL; readers that begin in the meantime do not use it.
-func restart(ctx context.Context, conn *sql.Conn) error {
+// use the WAL; readers that begin in the meantime do not use it. The result is busy if a reader holds a snapshot that is in the WAL.
+func restart(ctx context.Context, conn *sql.Conn) (w wal, err error) {
 	restore, err := waitFor(ctx, conn, 0)
 	if err != nil {
-		return err
+		return w, err
 	}
 	defer restore()
 	for range restartTries {
-		w, err := checkpoint(ctx, conn, "RESTART")
+		w, err = checkpoint(ctx, conn, "RESTART")
 		if err != nil || !w.busy {
-			return err
+			return w, err
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return nil
+	return w, nil
 }

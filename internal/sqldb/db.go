@@ -106,11 +106,14 @@ func New(o Options) (*DB, error) {
 		db.rows = newCachedRows(o.State)
 	}
 	db.reader = reader{conn: db.readers, texts: db.texts, rows: db.rows}
-	if o.GroupCommit {
-		db.group = startGroup(db.writer, db.texts, db.rows)
-	}
 	if o.Checkpoints != nil {
-		db.points = startCheckpointer(o.Checkpoints, db.group, db.log)
+		db.points = newCheckpointer(o.Checkpoints, db.log)
+	}
+	if o.GroupCommit {
+		db.group = startGroup(db.writer, db.texts, db.rows, db.points)
+	}
+	if db.points != nil {
+		db.points.start(db.group)
 	}
 	return db, nil
 }

@@ -26,6 +26,7 @@ type group struct {
 	writer    *sql.DB
 	texts     *rewriter
 	rows      *cachedRows
+	points    *checkpointer // or nil
 	jobs      chan *job     // unbuffered: the writer sends a result for every job that it has received
 	turns     chan *turn    // unbuffered, likewise
 	committed chan struct{} // buffered: receives after a commit
@@ -45,11 +46,12 @@ type job struct {
 	unguarded bool          // see DB.UpdateUnguarded
 }
 
-func startGroup(writer *sql.DB, texts *rewriter, rows *cachedRows) *group {
+func startGroup(writer *sql.DB, texts *rewriter, rows *cachedRows, points *checkpointer) *group {
 	g := &group{
 		writer:    writer,
 		texts:     texts,
 		rows:      rows,
+		points:    points,
 		jobs:      make(chan *job),
 		turns:     make(chan *turn),
 		committed: make(chan struct{}, 1),
@@ -121,10 +123,13 @@ func (j *job) run(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) {
 // loop is the writer goroutine.
 func (g *group) loop() {
 	defer close(g.stopped)
-	for {
+	for batches := 1; ; batches++ {
 		select {
 		case j := <-g.jobs:
 			g.batch(j)
+			if g.points != nil && batches%inspectEvery == 0 {
+				g.points.report(g.take(g.points.inspect))
+			}
 		case t := <-g.turns:
 			t.done <- g.take(t.fn)
 		case <-g.closing:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -124,6 +125,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	}
 	s.LogStart(in.ctx)
 	s.PrintWelcome(in.ctx, in.stdout)
+	debug.FreeOSMemory() // most of the heap is garbage of the start, which the runtime would return only after minutes
 	return waitAndClose(in, s)
 }
 

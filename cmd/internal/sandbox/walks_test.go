@@ -169,11 +169,14 @@ func (w *walk) step(what string, run func()) {
 	}
 	var events []struct {
 		EventType string
-		Outcome   struct{ Result string }
+		Outcome   struct{ Result, Reason string }
 	}
 	do(w.t, w.api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB"`), "", &events)
 	var lines []string
 	for _, e := range events[w.logged:] {
+		if e.Outcome.Result == "FAILURE" {
+			w.t.Logf("%s: %s: %s", what, e.EventType, e.Outcome.Reason)
+		}
 		lines = append(lines, fmt.Sprintf("log: %s %s\n", e.EventType, e.Outcome.Result))
 	}
 	if w.unordered {

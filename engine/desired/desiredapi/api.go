@@ -60,7 +60,7 @@ func New(o Options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	var paths []string
 	for _, r := range newAPI(o).routes() {
-		paths = append(paths, r.Info().Path)
+		paths = append(paths, rest.Describe(r).Path)
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
@@ -107,7 +107,7 @@ type Operation struct {
 func Operations(prefix string) []Operation {
 	var all []Operation
 	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
-		info := r.Info()
+		info := rest.Describe(r)
 		all = append(all, Operation{ID: info.ID, Method: info.Method, Path: info.Path})
 	}
 	return all

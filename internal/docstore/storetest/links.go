@@ -55,7 +55,7 @@ func testLinks(t *testing.T, open Opener) {
 	}
 	t.Run("of one document", func(t *testing.T) {
 		for id := range known {
-			doc, err := people.GetLinked(t.Context(), store.Reader(), id, link)
+			doc, err := docstore.GetLinked(t.Context(), people, store.Reader(), id, link)
 			require.NoError(t, err)
 			check(doc)
 		}

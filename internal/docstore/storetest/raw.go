@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,7 +19,7 @@ func testRaw(t *testing.T, open Opener) {
 		docstore.Index[seat]{Name: "person", Values: func(s *seat) []any { return []any{s.Person} }})
 	store, err := docstore.Open(t.Context(), open(t), newClock().Now, people, seats)
 	require.NoError(t, err)
-	f := &fixture{TB: t, store: store, people: people}
+	f, texts := &fixture{TB: t, store: store, people: people}, docstore.TextsOf(people)
 	link := docstore.NewLink(seats, "person")
 
 	var ids []string
@@ -65,7 +64,7 @@ func testRaw(t *testing.T, open Opener) {
 	// single returns the descriptions of all documents in the order of insertion, each read by its id.
 	single := func(link *docstore.Link, longest int) (all []string) {
 		for _, doc := range f.query(docstore.Query[person]{Limit: len(ids)}).Docs {
-			require.NoError(t, people.GetRaw(f.ctx(), store.Reader(), doc.ID, link, longest, func(d *docstore.Raw) error {
+			require.NoError(t, texts.Get(f.ctx(), store.Reader(), doc.ID, link, longest, func(d *docstore.Raw) error {
 				all = append(all, describe(d))
 				return nil
 			}))
@@ -74,7 +73,7 @@ func testRaw(t *testing.T, open Opener) {
 		return all
 	}
 	read := func(q docstore.RawQuery, most int) (got []string, page docstore.RawPage) {
-		page, err := people.QueryRaw(f.ctx(), store.Reader(), q, func(d *docstore.Raw) (bool, error) {
+		page, err := texts.Query(f.ctx(), store.Reader(), q, func(d *docstore.Raw) (bool, error) {
 			if len(got) == most {
 				return false, nil
 			}
@@ -118,13 +117,8 @@ func testRaw(t *testing.T, open Opener) {
 		}
 	}
 	t.Run("texts of a condition", func(t *testing.T) {
-		type raws interface {
-			QueryRaw(ctx context.Context, q docstore.Reader, query docstore.RawQuery,
-				take func(*docstore.Raw) (bool, error)) (docstore.RawPage, error)
-			EachRaw(ctx context.Context, q docstore.Reader, cond docstore.Cond, use func(text string) error) error
-		}
 		for _, test := range []struct {
-			in    raws
+			in    docstore.Table
 			cond  docstore.Cond
 			count int
 		}{
@@ -137,19 +131,19 @@ func testRaw(t *testing.T, open Opener) {
 		} {
 			var want, got []string
 			query := docstore.RawQuery{Where: test.cond, Limit: 1000}
-			_, err := test.in.QueryRaw(f.ctx(), store.Reader(), query, func(d *docstore.Raw) (bool, error) {
+			_, err := docstore.TextsOf(test.in).Query(f.ctx(), store.Reader(), query, func(d *docstore.Raw) (bool, error) {
 				want = append(want, string(d.JSON))
 				return true, nil
 			})
 			require.NoError(t, err)
-			require.NoError(t, test.in.EachRaw(f.ctx(), store.Reader(), test.cond, func(text string) error {
+			require.NoError(t, docstore.TextsOf(test.in).Each(f.ctx(), store.Reader(), test.cond, func(text string) error {
 				got = append(got, text)
 				return nil
 			}))
 			require.Len(t, got, test.count)
 			f.equal(want, got, "texts")
 			stop, calls := errors.New("stop"), 0
-			err = test.in.EachRaw(f.ctx(), store.Reader(), test.cond, func(string) error { calls++; return stop })
+			err = docstore.TextsOf(test.in).Each(f.ctx(), store.Reader(), test.cond, func(string) error { calls++; return stop })
 			if test.count > 0 {
 				require.ErrorIs(t, err, stop)
 				require.Equal(t, 1, calls)
@@ -159,7 +153,7 @@ func testRaw(t *testing.T, open Opener) {
 	t.Run("writes during a page", func(t *testing.T) {
 		var seqs []int64
 		var got []string
-		_, err := people.QueryRaw(f.ctx(), store.Reader(), docstore.RawQuery{Limit: 600}, func(d *docstore.Raw) (bool, error) {
+		_, err := texts.Query(f.ctx(), store.Reader(), docstore.RawQuery{Limit: 600}, func(d *docstore.Raw) (bool, error) {
 			seqs, got = append(seqs, d.Seq), append(got, d.ID)
 			if len(got) != 10 {
 				return true, nil

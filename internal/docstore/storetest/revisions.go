@@ -14,10 +14,10 @@ import (
 
 // tryRevise revises a document that was read before.
 func (f *fixture) tryRevise(old docstore.Doc[person], p person) (doc docstore.Doc[person], err error) {
-	revision, err := f.people.PrepareRevision(old, p)
+	revision, err := docstore.PrepareRevision(f.people, old, p)
 	require.NoError(f, err)
 	err = f.store.Update(f.ctx(), func(tx *docstore.Tx) error {
-		doc, err = f.people.Revise(f.ctx(), tx, revision)
+		doc, err = docstore.Revise(f.ctx(), f.people, tx, revision)
 		return err
 	})
 	return doc, err
@@ -116,9 +116,9 @@ func changes(r *rapid.T, f *fixture) {
 			case way == 2:
 				doc, err = f.people.Update(f.ctx(), tx, id, 0, p)
 			default:
-				revision, failed := f.people.PrepareRevision(old, p)
+				revision, failed := docstore.PrepareRevision(f.people, old, p)
 				require.NoError(r, failed)
-				doc, err = f.people.Revise(f.ctx(), tx, revision)
+				doc, err = docstore.Revise(f.ctx(), f.people, tx, revision)
 			}
 			model[id] = doc
 			return err

@@ -64,7 +64,7 @@ func testSizes(t *testing.T, open Opener) {
 			seen := map[string]bool{}
 			var all []string
 			for left := wanted; len(left) > 0; {
-				docs, n, err := f.people.GetUpTo(f.ctx(), f.store.Reader(), left, maximum)
+				docs, n, err := docstore.GetUpTo(f.ctx(), f.people, f.store.Reader(), left, maximum)
 				require.NoError(t, err)
 				require.Positive(t, n)
 				fits(t, docs, maximum)
@@ -84,11 +84,11 @@ func testSizes(t *testing.T, open Opener) {
 			page := f.query(query)
 			rest := query
 			var err error
-			rest.After, err = f.people.CursorAfter(query, &page.Docs[19])
+			rest.After, err = docstore.CursorAfter(f.people, query, &page.Docs[19])
 			require.NoError(t, err)
 			require.Equal(t, idsOf(page.Docs[20:]), idsOf(f.query(rest).Docs[:30]))
 		}
-		_, err := f.people.CursorAfter(docstore.Query[person]{OrderBy: "age"}, &docstore.Doc[person]{})
+		_, err := docstore.CursorAfter(f.people, docstore.Query[person]{OrderBy: "age"}, &docstore.Doc[person]{})
 		require.ErrorContains(t, err, "insertion order")
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/callers"
@@ -111,7 +112,7 @@ var described = documents{all: map[string]description{}}
 func (d *documents) of(api *assembly.API) (description, error) {
 	var table strings.Builder
 	for _, route := range api.Operations() {
-		fmt.Fprintln(&table, route.Info())
+		fmt.Fprintln(&table, rest.Describe(route))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

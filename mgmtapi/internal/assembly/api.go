@@ -207,7 +207,7 @@ func (a *API) PurgeLog(ctx context.Context) (int, error) {
 func (a *API) infos() []rest.Info {
 	out := make([]rest.Info, len(a.routes))
 	for i, route := range a.routes {
-		out[i] = route.Info()
+		out[i] = rest.Describe(route)
 	}
 	return out
 }

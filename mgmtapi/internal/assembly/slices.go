@@ -112,7 +112,7 @@ func scopesOf(list []rest.Slice) []string {
 	var scopes []string
 	for _, s := range list {
 		for _, route := range s.Routes() {
-			scopes = append(scopes, route.Info().Scopes...)
+			scopes = append(scopes, rest.Describe(route).Scopes...)
 		}
 	}
 	slices.Sort(scopes)

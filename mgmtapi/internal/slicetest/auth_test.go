@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/apitokens"
@@ -32,7 +33,7 @@ func TestAuth_InvalidTokenRejectedEverywhere(t *testing.T) {
 	other, err := apitokens.New(deps).Create(t.Context(), "mine", saved["u"])
 	require.NoError(t, err)
 	for _, route := range e.API.Operations() {
-		info := route.Info()
+		info := rest.Describe(route)
 		do := info.Method + " " + info.Path
 		if info.OAuth { // OAuth endpoints ignore API tokens
 			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, e.Do(t, do, "", authAs("SSWS 00unknown")).Status, info.ID)

@@ -69,7 +69,7 @@ func TestMatrix_CoversEveryOperation(t *testing.T) {
 	rows := matrix(t)
 	e := apitest.New(t, sqldbtest.SQLite(t), sandbox)
 	for _, route := range e.API.Operations() {
-		info := route.Info()
+		info := rest.Describe(route)
 		_, found := rows[shape(info.Method, info.Path)]
 		require.NotEqual(t, info.Public, found, "%s needs a row in testdata/matrix.txt, or no credentials: %s", info.ID,
 			shape(info.Method, info.Path))

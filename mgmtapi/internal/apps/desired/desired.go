@@ -201,8 +201,15 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 }
 
 // Group returns the desired state of a group on the target of an application.
-func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
-	q := s.Store.Reader()
+func (s *State) Group(ctx context.Context, app, group string) (out Group, err error) {
+	err = s.Store.View(ctx, func(q docstore.Reader) error { // a mapping is deleted together with its target group
+		out, err = s.group(ctx, q, app, group)
+		return err
+	})
+	return out, err
+}
+
+func (s *State) group(ctx context.Context, q docstore.Reader, app, group string) (Group, error) {
 	mapping, err := s.mapping(ctx, q, app, group)
 	if err != nil || mapping == nil {
 		return Group{Want: Absent}, err

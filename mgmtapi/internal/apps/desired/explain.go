@@ -21,7 +21,14 @@ type Value struct {
 // ExplainUser returns the reasons why a user is, or is not, provisioned to the target of an application, from cause to effect, and the
 // origins of its attribute values.
 func (s *State) ExplainUser(ctx context.Context, app, user string) (reasons []string, values []Value, err error) {
-	q := s.Store.Reader()
+	err = s.Store.View(ctx, func(q docstore.Reader) error {
+		reasons, values, err = s.explainUser(ctx, q, app, user)
+		return err
+	})
+	return reasons, values, err
+}
+
+func (s *State) explainUser(ctx context.Context, q docstore.Reader, app, user string) (reasons []string, values []Value, err error) {
 	assignment, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil {
 		return nil, nil, err
@@ -166,7 +173,14 @@ func valuesOf(app *model.App, u *model.AppUser, schema *model.AppSchema, rules m
 // ExplainGroup returns the reasons why a group is, or is not, pushed to the target of an application, and the origins of the attribute
 // values of the group on the target.
 func (s *State) ExplainGroup(ctx context.Context, app, group string) (reasons []string, values []Value, err error) {
-	q := s.Store.Reader()
+	err = s.Store.View(ctx, func(q docstore.Reader) error {
+		reasons, values, err = s.explainGroup(ctx, q, app, group)
+		return err
+	})
+	return reasons, values, err
+}
+
+func (s *State) explainGroup(ctx context.Context, q docstore.Reader, app, group string) (reasons []string, values []Value, err error) {
 	mapping, err := s.mapping(ctx, q, app, group)
 	switch {
 	case err != nil:

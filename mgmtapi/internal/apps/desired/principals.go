@@ -227,15 +227,16 @@ func displayNameOf(r *scim.Resource) string {
 
 // GroupOwners returns the groups that are pushed to an application.
 func (s *State) GroupOwners(ctx context.Context, app string) ([]Owner, error) {
-	q := s.Store.Reader()
 	var owners []Owner
-	err := model.Each(ctx, q, s.PushMappings, docstore.Eq(model.PushMappingByLiveApp, app), func(d docstore.Doc[model.PushMapping]) error {
-		target, err := s.Groups.Get(ctx, q, d.Value.TargetGroupID)
-		if err != nil {
-			return err
-		}
-		owners = append(owners, Owner{ID: d.Value.SourceGroupID, Name: target.Value.Name()})
-		return nil
+	err := s.Store.View(ctx, func(q docstore.Reader) error { // see Group
+		return model.Each(ctx, q, s.PushMappings, docstore.Eq(model.PushMappingByLiveApp, app), func(d docstore.Doc[model.PushMapping]) error {
+			target, err := s.Groups.Get(ctx, q, d.Value.TargetGroupID)
+			if err != nil {
+				return err
+			}
+			owners = append(owners, Owner{ID: d.Value.SourceGroupID, Name: target.Value.Name()})
+			return nil
+		})
 	})
 	return owners, err
 }

@@ -37,7 +37,7 @@ func Each[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T
 // Missing documents are omitted.
 func EachOf[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], ids []string, fn func(*docstore.Doc[T])) error {
 	for len(ids) > 0 {
-		docs, n, err := c.GetUpTo(ctx, q, ids, eachBytes)
+		docs, n, err := docstore.GetUpTo(ctx, c, q, ids, eachBytes)
 		if err != nil {
 			return err
 		}

@@ -44,12 +44,12 @@ func Join[L, T any](
 	for i := range page.Docs {
 		ids[i] = ref(&page.Docs[i])
 	}
-	docs, n, err := to.GetUpTo(ctx, q, ids, rest.PageBytes)
+	docs, n, err := docstore.GetUpTo(ctx, to, q, ids, rest.PageBytes)
 	if err != nil {
 		return nil, err
 	}
 	if n < len(ids) {
-		if page.Next, err = from.CursorAfter(query, &page.Docs[n-1]); err != nil {
+		if page.Next, err = docstore.CursorAfter(from, query, &page.Docs[n-1]); err != nil {
 			return nil, err
 		}
 		page.Docs = page.Docs[:n]

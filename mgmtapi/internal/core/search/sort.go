@@ -92,7 +92,7 @@ func (l Language[T]) Sorted(
 	for i := range best {
 		ids[i] = best[i].ID
 	}
-	docs, n, err := c.GetUpTo(ctx, q, ids, rest.PageBytes)
+	docs, n, err := docstore.GetUpTo(ctx, c, q, ids, rest.PageBytes)
 	if err != nil {
 		return docstore.Page[T]{}, err
 	}

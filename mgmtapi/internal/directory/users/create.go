@@ -189,7 +189,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err := s.unique(ctx, tx, id, &draft.user); err != nil {
 			return err
 		}
-		if doc, err = s.Users.InsertPrepared(ctx, tx, id, draft.prepared); err != nil {
+		if doc, err = docstore.InsertPrepared(ctx, s.Users, tx, id, draft.prepared); err != nil {
 			return err
 		}
 		if err := audit.Write(ctx, tx, s.Deps, createEntries(doc)...); err != nil {
@@ -238,7 +238,7 @@ func (s *Slice) draft(schema *docstore.Doc[model.UserSchema], user model.User) d
 	}
 	d.user.Type = schema.Value.Type
 	schema.Value.Stamp(&d.user)
-	d.prepared, d.err = s.Users.Prepare(d.user)
+	d.prepared, d.err = docstore.Prepare(s.Users, d.user)
 	return d
 }
 
