@@ -11,6 +11,13 @@
 // objects that a run creates, prospects.go those that the next request may create, deletes.go those that the target claims to have deleted.
 // journal.go stores all of them on disk, and cleanup.go removes them after a crash.
 //
+// A target may respond to the same request in different ways. steadiness.go detects this and has the result, lag.go measures the time
+// until a created object can be read, and repeats.go repeats requests that failed. A target may also alter or reject what checks send, or
+// lack a feature: survey.go tests the attributes of users, substitute.go repeats checks with other attributes, reduced.go creates objects
+// with fewer members, removal.go handles targets that delete nothing, and rights.go tokens that cannot write.
+//
+// The files client_*.go run the client flows of profiles.
+//
 // The package is not a load generator, not a SCIM client library and not a validator of single documents. It does not need testing.T:
 // results are plain data.
 package conformance

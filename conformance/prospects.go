@@ -114,7 +114,10 @@ func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, 
 		case nothingChanged(res.Status):
 			e.journaled(e.journal.gone(p.entry))
 		case res.OK() && id != "":
-			e.recordCreated(ledger, p, id, res.Object())
+			c := e.recordCreated(ledger, p, id, res.Object())
+			if req.Method == http.MethodPost {
+				c.post = res.exchange
+			}
 		case res.OK() && p.name == "" && req.Method == http.MethodPost && req.Path == p.collection:
 			e.addLeftover(&Created{Collection: p.collection},
 				res.Name+" returned "+statusText(res.Status)+" without an id, for a body without a name")
@@ -136,7 +139,7 @@ func nothingChanged(status int) bool {
 }
 
 // recordCreated enters the created object of a prospect into the ledger and the journal.
-func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string, resource any) {
+func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string, resource any) *Created {
 	c := &Created{ID: id, Collection: p.collection, Sent: p.sent, Resource: object(resource), entry: p.entry, name: p.name}
 	e.owned[c.Path()] = true
 	e.wrote = true
@@ -145,6 +148,7 @@ func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string
 	}
 	e.journaled(e.journal.created(p.entry, c.Collection, c.ID))
 	*ledger = append(*ledger, c)
+	return c
 }
 
 // identify returns the id of a created resource: from the body, else from the end of the Location header.

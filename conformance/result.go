@@ -45,10 +45,20 @@ type Finding struct {
 	// Write is the redacted exchange that created or changed the resource which Exchange reads: the curl command of a read alone does not
 	// repeat the finding, because the run has removed the resource. It is nil if Exchange is not a read of a resource.
 	Write *wirelog.Exchange
+	// Preparation contains the requests that created the objects on which Exchange and Write depend, in their order: the run has removed these
+	// objects.
+	Preparation []Preparation
 	// Unsteady reports whether the finding did not occur again when the run repeated the check with new objects. Its outcome is then Info.
 	Unsteady bool
 	// Waiver is the waiver that accepts the finding, or nil if no waiver does. A waived finding does not fail the run.
 	Waiver *Waiver
+}
+
+// A Preparation is a request that created an object, and the id that the target assigned to the object.
+type Preparation struct {
+	ID string
+	// Exchange is the redacted POST. It is nil if another request created the object, such as a bulk request.
+	Exchange *wirelog.Exchange
 }
 
 // A Waiver accepts a known finding until a date (package waivers).

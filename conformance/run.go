@@ -505,7 +505,7 @@ func (s *session) caution(result *Result) {
 	if n := len(blocked); n > 0 {
 		names := strings.Join(blocked[:min(n, maxNamed)], ", ")
 		if n > maxNamed {
-			names += ", …"
+			names += fmt.Sprintf(" and %d more", n-maxNamed)
 		}
 		result.Cautions = append(result.Cautions,
 			fmt.Sprintf("%s blocked without a result: %s", counted.Of(n, "applicable check"), names))

@@ -234,6 +234,7 @@ type Created struct {
 
 	entry int // the number of its journal entry
 	name  string
+	post  *wirelog.Exchange // the request that created it, nil if that was a bulk request or a PUT
 	gone  bool
 	// updated is set if the run has updated the object to set the members with which the target did not create it.
 	updated bool
@@ -400,8 +401,10 @@ func (t *T) Wait(ctx context.Context, d time.Duration) {
 
 func (t *T) find(outcome Outcome, what, want string, got any) {
 	t.outcome = graver(t.outcome, outcome)
+	write := t.writeBefore(t.last)
 	t.findings = append(t.findings, Finding{
-		Outcome: outcome, What: what, Want: want, Got: show(got), Exchange: t.last, Write: t.writeBefore(t.last)})
+		Outcome: outcome, What: what, Want: want, Got: show(got), Exchange: t.last, Write: write,
+		Preparation: t.preparation(t.last, write)})
 }
 
 // jsonValue converts a value to the types that package scim compares.

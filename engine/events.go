@@ -33,10 +33,10 @@ const (
 	GroupRecovered EventType = "group.recovered"
 	GroupDismissed EventType = "group.dismissed"
 
-	AppPaused      EventType = "app.paused"      // at the request of the target
-	AppBreaker     EventType = "app.breaker"     // several failures in a row
-	AppQuarantined EventType = "app.quarantined" // the target rejects the credentials
-	AppReleased    EventType = "app.released"    // the pause, breaker or quarantine ended
+	AppPaused      EventType = "app.paused"      // a hold started: the target returned 429, or 503 with Retry-After
+	AppBreaker     EventType = "app.breaker"     // a hold started: several requests in a row failed
+	AppQuarantined EventType = "app.quarantined" // a hold started: the target rejects the credentials
+	AppReleased    EventType = "app.released"    // the hold ended
 
 	DeactivationOverdue EventType = "deactivation.overdue" // see Overdue
 )

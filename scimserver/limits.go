@@ -13,7 +13,7 @@ type Limits struct {
 	MaxFilter int   // bytes of a filter, else 400. Default and maximum: filter.MaxLength
 	// MaxFilterTerms is the maximum number of comparisons in a filter, else 400 invalidFilter. Default: 256.
 	MaxFilterTerms int
-	// MaxFilterWork is the maximum number of values that a query compares with its filter, else 400 tooMany. Queries that an index answers
+	// MaxFilterWork is the maximum number of values that a query compares with its filter, else 400 tooMany. Queries that an index evaluates
 	// compare none. A string counts once per 256 bytes. Default: 20,000,000, which are 20 comparisons with each of a million resources.
 	MaxFilterWork int
 	MaxPage       int // resources per page; advertised as filter.maxResults. Default: 1000

@@ -39,8 +39,8 @@ type reservation struct {
 	reserved    int64
 }
 
-// reserve adds bytes to the reservation. If the server's own memory is in use, it waits for a moment. It does not wait for shared memory,
-// so that a request does not wait for requests of other tenants. A failed reservation keeps what was reserved before.
+// reserve adds bytes to the reservation. If the server's own memory is in use, it waits for at most memoryWait. It does not wait for shared
+// memory, so that a request does not wait for requests of other tenants. After an error, the reservation has its previous size.
 func (m *reservation) reserve(ctx context.Context, bytes int64) error {
 	if m.reserved+bytes > m.own.size {
 		return scim.Errorf(http.StatusRequestEntityTooLarge, "", "the body has too many or too large values; the limit is %d bytes of memory",
@@ -79,8 +79,8 @@ func (m *reservation) release() {
 // firstRead is the initial size of the buffer for a body.
 const firstRead = 4 << 10
 
-// read reads a body of which the client has announced the length, or not if it is negative. It reserves memory as the body arrives, because
-// a client that announces a long body and sends nothing must not take memory from others.
+// read reads a body. announced is its Content-Length, or negative if the client has not sent one. read reserves memory as the body arrives,
+// because a client that announces a long body and sends nothing must not take memory from others.
 func (m *reservation) read(ctx context.Context, body io.Reader, announced int64) ([]byte, error) {
 	first := int64(firstRead)
 	if announced >= 0 {

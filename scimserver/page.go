@@ -60,13 +60,13 @@ func (s *server) newPage(r *request, q *query) *page {
 	return &page{server: s, ctx: r.Context(), query: q, origin: s.originIn(b, r.base), buffers: b}
 }
 
-// release gives the memory of the page back.
+// release returns the memory of the page to the server.
 func (p *page) release() {
 	p.unload()
 	p.server.giveBuffers(p.buffers)
 }
 
-// unload is called when a part was sent.
+// unload returns the memory of a large resource to the server, after the part with the resource was sent.
 func (p *page) unload() {
 	p.server.large.Release(p.weight)
 	p.weight = 0
@@ -116,8 +116,8 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 	return out
 }
 
-// fill appends resources until the buffer has the size or a large resource, or the page is complete. A page that waits for the memory of a
-// large resource has none itself, so that pages do not wait for each other. fill reports whether the page is complete.
+// fill appends resources until the buffer has the size or a large resource, or the page is complete. A page has at most one large resource
+// in memory, so that pages that wait for memory do not wait for each other. fill reports whether the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
 	for len(p.out) < size && p.weight == 0 {
 		if len(p.queue) == 0 {

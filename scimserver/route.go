@@ -226,7 +226,7 @@ func (s *server) base(r *http.Request) string {
 	return text
 }
 
-// keptHost is the maximum length of a host whose base is kept.
+// keptHost is the maximum length of a host whose base is cached for the next request.
 const keptHost = 255
 
 // base is the URL prefix of the locations in responses to a host.

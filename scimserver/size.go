@@ -75,7 +75,7 @@ const (
 	excessElements = "%s has %d elements; the limit is %d"
 )
 
-// usualValue is the number of bytes that size counts for each value and name in addition to their text: quotes, colon and comma.
+// usualValue is the number of bytes that measure.value counts for each value and name in addition to their text: quotes, colon and comma.
 const usualValue = 4
 
 // value measures a value with all values in it, and returns an estimate of the size of its JSON text without the escapes in strings.

@@ -91,7 +91,7 @@ func (s *server) newText() *text {
 	return &b.text
 }
 
-// release gives the memory of the text back.
+// release returns the memory of the text to the server.
 func (b *text) release() {
 	server, buffers := b.server, b.buffers
 	server.large.Release(b.weight)
@@ -262,7 +262,7 @@ func (res *rawResource) resource() *splice.Resource {
 	return &res.spliced
 }
 
-// dropCuts removes the cuts after an offset, when the text after it is made again.
+// dropCuts removes the cuts after an offset, before the text after this offset is written again.
 func (res *rawResource) dropCuts(after int) {
 	for res.cuts != nil && len(*res.cuts) > 0 && (*res.cuts)[len(*res.cuts)-1].At >= after {
 		*res.cuts = (*res.cuts)[:len(*res.cuts)-1]

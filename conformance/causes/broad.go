@@ -106,6 +106,7 @@ var broadRules = []broadRule{
 		evidence:    "filters find none of the objects that match",
 		minGroups:   3,
 		minSymptoms: 3,
+		even:        true,
 		key: func(e evidence) string {
 			if e.status == 200 && strings.Contains(e.request, "filter") && (e.got == "[]" || e.got == "null") && !missing(e.want) {
 				return e.endpoint + " " + e.what
@@ -206,7 +207,7 @@ var broadRules = []broadRule{
 		minGroups:   2,
 		minSymptoms: 8,
 		key: func(e evidence) string {
-			if m := leading.FindStringSubmatch(e.what); m != nil && missing(e.got) {
+			if m := leading.FindStringSubmatch(e.what); m != nil && missing(e.got) && !strings.Contains(e.what, " found by ") {
 				return m[1]
 			}
 			return ""

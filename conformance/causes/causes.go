@@ -32,6 +32,8 @@ type Cause struct {
 	Exchange *wirelog.Exchange
 	// Write is the write of the resource that Exchange reads; see [conformance.Finding].
 	Write *wirelog.Exchange
+	// Preparation contains the requests that created the objects on which Exchange and Write depend; see [conformance.Finding].
+	Preparation []conformance.Preparation
 	// Why describes who is affected, and Fix what to change in the target.
 	Why, Fix string
 	// Clients are the provisioning clients that depend on a requirement that the cause violates.
@@ -51,8 +53,9 @@ func Explain(r *conformance.Result, signatures []Signature) []Cause {
 		byID[s.check.ID] = s
 		observed[s.check.ID] = true
 	}
-	picks := explain(observed, passedOf(r), signatures)
-	groups := groupsOf(symptoms, picks, newLinker(symptoms, togetherOf(signatures, observed)), frequencies(signatures))
+	passed := passedOf(r)
+	picks := explain(observed, passed, signatures)
+	groups := groupsOf(symptoms, passed, picks, newLinker(symptoms, togetherOf(signatures, observed)), frequencies(signatures))
 	var out []Cause
 	for _, g := range groups {
 		out = append(out, g.cause(byID))
@@ -98,11 +101,11 @@ var (
 )
 
 // manySymptoms is a number of symptoms: a target with that many has so many faults that together they resemble other faults.
-const manySymptoms = 150
+const manySymptoms = 120
 
 // groupsOf returns the groups of all symptoms: first those of the signatures, with the symptoms that are linked to them, then those of the
 // remaining symptoms.
-func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string]int) []*group {
+func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *linker, frequency map[string]int) []*group {
 	owner := map[string]*group{}
 	byID := map[string]*symptom{}
 	for _, s := range symptoms {
@@ -165,7 +168,8 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
-	out = attachServerErrors(gatherTopics(splitErrors(mergeBroad(out, symptoms), symptoms), symptoms), symptoms)
+	out = gatherTopics(splitErrors(mergeBroad(out, symptoms), symptoms), symptoms, passed)
+	out = attachServerErrors(attachGenerated(out), symptoms)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}
@@ -314,15 +318,16 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 	telling := byID[g.checks[0]]
 	shown, e := telling.shown()
 	c := Cause{
-		ID:       telling.check.ID,
-		Headline: headline(shown, e),
-		Rule:     telling.check.Title,
-		Outcome:  conformance.Warn,
-		Checks:   g.checks,
-		Exchange: shown.Exchange,
-		Write:    shown.Write,
-		Why:      telling.check.Why,
-		Fix:      telling.check.Fix,
+		ID:          telling.check.ID,
+		Headline:    headline(shown, e),
+		Rule:        telling.check.Title,
+		Outcome:     conformance.Warn,
+		Checks:      g.checks,
+		Exchange:    shown.Exchange,
+		Write:       shown.Write,
+		Preparation: shown.Preparation,
+		Why:         telling.check.Why,
+		Fix:         telling.check.Fix,
 	}
 	if other := g.otherFixes(byID); !g.exact && 2*len(other) > len(g.checks) {
 		c.Fix += fmt.Sprintf(" This fix is from the check %s. Of the other checks, %d have a different fix, for example %s: %s",

@@ -25,6 +25,8 @@ var (
 	scope = regexp.MustCompile(`userName sw "[a-z]+-" and `)
 	// statusOf matches the subject of a finding about the status of a response.
 	statusOf = regexp.MustCompile(`^status of (?:a |the )?([A-Z]{3,7}\b.*)$`)
+	// rejection400 matches the actual value of a finding about a filter that is rejected with a wrong scimType.
+	rejection400 = regexp.MustCompile(`^400 with scimType (\S+)$`)
 	// hint matches the part of a subject that says how to repeat the check.
 	hint = regexp.MustCompile(`; repeat with .*$`)
 )
@@ -35,6 +37,10 @@ func headline(f conformance.Finding, e evidence) string {
 	subject := hint.ReplaceAllString(plain(f.What), "")
 	got, want := plain(f.Got), plain(f.Want)
 	join := ": "
+	if m := rejection400.FindStringSubmatch(got); m != nil && strings.HasPrefix(want, "200, or 400") {
+		// The rejection of a filter is permitted with another scimType; the headline has room for the status and the scimType only.
+		subject, got, want, join = strings.TrimPrefix(subject, "status of "), "400 "+m[1], "200", " returns "
+	}
 	if m := statusOf.FindStringSubmatch(subject); m != nil && status.MatchString(got) {
 		subject, join = m[1], " returns "
 	}

@@ -3,6 +3,7 @@ package causes
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -132,6 +133,46 @@ func features(id string) []string {
 	}
 	area, _, _ := strings.Cut(id, ".")
 	return []string{area}
+}
+
+// attachGenerated moves the groups that consist of checks with generated requests to the group with the most checks of the features that
+// these requests test: each fault of a feature can be the reason for the finding of such a check. Without such a group, a group remains.
+// A single group remains, too: it may be a fault that only generated requests show, which is unlikely for several groups.
+func attachGenerated(groups []*group) []*group {
+	generated := func(g *group) bool {
+		return !slices.ContainsFunc(g.checks, func(id string) bool { return observes[id] == nil })
+	}
+	var out []*group
+	for _, g := range groups {
+		if !generated(g) {
+			out = append(out, g)
+		}
+	}
+	if len(groups)-len(out) < 2 {
+		return groups
+	}
+	plain := slices.Clone(out)
+	for _, g := range groups {
+		if !generated(g) {
+			continue
+		}
+		to := most(plain, func(other *group) int {
+			n := 0
+			for _, id := range other.checks {
+				if slices.ContainsFunc(g.checks, func(own string) bool { return observes[id] == nil && common(features(own), features(id)) > 0 }) {
+					n++
+				}
+			}
+			return n
+		})
+		if to < 0 {
+			out = append(out, g)
+			continue
+		}
+		plain[to].checks = append(plain[to].checks, g.checks...)
+		plain[to].blocks = append(plain[to].blocks, g.blocks...)
+	}
+	return out
 }
 
 // each returns the keys of all findings of a symptom. It omits empty keys.

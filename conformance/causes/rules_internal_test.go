@@ -96,7 +96,7 @@ func TestGroupsOf_AlmostExact(t *testing.T) {
 	}
 	add(accepts("put.j"))
 	for misses, want := range map[int]int{0: 1, 1: 1, 2: 2} {
-		groups := groupsOf(symptoms, []pick{{signature: signature, symptoms: predicted, misses: misses}}, newLinker(symptoms, together{}),
+		groups := groupsOf(symptoms, nil, []pick{{signature: signature, symptoms: predicted, misses: misses}}, newLinker(symptoms, together{}),
 			map[string]int{})
 		require.Len(t, groups, want, "%d checks pass", misses)
 	}
@@ -205,6 +205,13 @@ func TestHeadline_StatesFault(t *testing.T) {
 		{
 			shown{what: "status of POST /Users", want: "201", got: "200", exchange: sent("POST", "/Users", 200, "")},
 			"POST /Users returns 200 instead of 201",
+		},
+		{
+			shown{
+				what: `status of GET /Users?filter=userName sw "scimconf-abcdefgh-people-" and name.familyName eq "a"`,
+				want: "200, or 400 with scimType invalidFilter", got: "400 with scimType invalidValue",
+			},
+			`GET /Users?filter=name.familyName eq "a" returns 400 invalidValue instead of 200`,
 		},
 		{
 			shown{what: "status of the PATCH", want: "400", got: "500", exchange: sent("PATCH", "/Users/41c9", 500, "")},

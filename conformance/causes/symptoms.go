@@ -104,11 +104,20 @@ func evidenceOf(f conformance.Finding, target string) evidence {
 			Detail   string `json:"detail"`
 		}
 		if json.Unmarshal([]byte(x.ResponseBody), &message) == nil {
-			e.scimType, e.detail = message.ScimType, clip(normalize(message.Detail), maxDetail)
+			e.scimType, e.detail = message.ScimType, detailOf(message.Detail)
 		}
 		e.operation = operationOf(x.RequestBody)
 	}
 	return e
+}
+
+// detailOf returns the detail of an Error without variable parts. The message of an exception that the target's program has not handled
+// keeps the names of functions and variables in quotation marks, because they distinguish the faults of the program.
+func detailOf(detail string) string {
+	if programError.MatchString(detail) {
+		return clip(variable.ReplaceAllString(detail, "#"), maxException)
+	}
+	return clip(normalize(detail), maxDetail)
 }
 
 // accepted reports whether the target returned a success in place of an error status.
@@ -118,6 +127,9 @@ func (e evidence) accepted() bool {
 
 // maxDetail is the number of characters of the detail of an Error that evidence contains.
 const maxDetail = 60
+
+// maxException is the number of characters of the message of an exception that evidence contains.
+const maxException = 160
 
 var (
 	// bracketed matches the filter in the path of an operation.

@@ -45,8 +45,16 @@ func (t topic) covers(id string) bool {
 	return slices.ContainsFunc(t.checks, func(pattern string) bool { ok, _ := path.Match(pattern, id); return ok })
 }
 
-// topicsOf returns the topic of each symptom that has one: the first of topics that matches it and has enough symptoms.
-func topicsOf(symptoms []*symptom) map[string]string {
+// topicShare is the least share, in percent, of the checks of a topic that complain, if the topic needs several symptoms: if most of its
+// checks have passed, the others show separate faults. Checks that did not run do not count.
+const topicShare = 33
+
+// severalSymptoms is the least topic.min for which topicShare applies.
+const severalSymptoms = 3
+
+// topicsOf returns the topic of each symptom that has one: the first of topics that matches it and has enough symptoms. passed contains the
+// checks without a complaint.
+func topicsOf(symptoms []*symptom, passed map[string]bool) map[string]string {
 	out := map[string]string{}
 	for _, t := range topics {
 		if !t.applies(symptoms) {
@@ -62,7 +70,7 @@ func topicsOf(symptoms []*symptom) map[string]string {
 		if least == 0 {
 			least = 2
 		}
-		if len(ids) < least {
+		if len(ids) < least || least >= severalSymptoms && 100*len(ids) < topicShare*(len(ids)+t.count(passed)) {
 			continue
 		}
 		for _, id := range ids {
@@ -70,6 +78,17 @@ func topicsOf(symptoms []*symptom) map[string]string {
 		}
 	}
 	return out
+}
+
+// count returns the number of the given checks that the topic covers.
+func (t topic) count(ids map[string]bool) int {
+	n := 0
+	for id := range ids {
+		if t.covers(id) {
+			n++
+		}
+	}
+	return n
 }
 
 // uniformShare is the share of the symptoms of a group, in percent, that have the same wrong status: then the requests fail for the same
@@ -110,8 +129,8 @@ func (s *symptom) failure() string {
 
 // gatherTopics moves the symptoms of each topic into one group. A group that is whole stays together; it belongs to the topic that at least
 // half of its symptoms have.
-func gatherTopics(groups []*group, symptoms []*symptom) []*group {
-	of := topicsOf(symptoms)
+func gatherTopics(groups []*group, symptoms []*symptom, passed map[string]bool) []*group {
+	of := topicsOf(symptoms, passed)
 	byID := map[string]*symptom{}
 	for _, s := range symptoms {
 		byID[s.check.ID] = s

@@ -51,6 +51,57 @@ func crash(check, method string) shown {
 	return shown{check: check, what: "status of " + method + " /Users", want: "400", got: "500", exchange: sent(method, "/Users", 500, "")}
 }
 
+// doubled returns a symptom: a bulk request has another status of success than expected.
+func doubled(check string) shown {
+	return shown{check: check, what: "status of POST /Bulk", want: "200", got: "201", exchange: sent("POST", "/Bulk", 201, "")}
+}
+
+// TestTopics_MostChecksPassed checks that a topic of which most checks have passed does not apply: the symptoms are separate faults.
+func TestTopics_MostChecksPassed(t *testing.T) {
+	var symptoms []*symptom
+	for _, id := range []string{"filter.value-path", "filter.value-path-or", "filter.value-path-not", "filter.value-path-twice"} {
+		symptoms = append(symptoms, missed(id).symptom())
+	}
+	passed := map[string]bool{"filter.eq": true}
+	require.Len(t, topicsOf(symptoms, passed), 4)
+	for _, c := range checks.All() {
+		if strings.HasPrefix(c.ID, "filter.value-path-") && !slices.ContainsFunc(symptoms, func(s *symptom) bool { return s.check.ID == c.ID }) {
+			passed[c.ID] = true
+		}
+	}
+	require.Empty(t, topicsOf(symptoms, passed), "%d checks passed", len(passed))
+}
+
+// TestGenerated_Attached checks that several groups of checks with generated requests join the groups of the features that they test, and
+// that a single one does not.
+func TestGenerated_Attached(t *testing.T) {
+	groups := func(ids ...string) (out []*group) {
+		for _, id := range ids {
+			out = append(out, &group{checks: []string{id}})
+		}
+		return out
+	}
+	texts := func(groups []*group) (out []string) {
+		for _, g := range groups {
+			out = append(out, strings.Join(g.checks, " "))
+		}
+		return out
+	}
+	require.Equal(t, []string{"filter.eq oracle.filter", "patch.order oracle.patch", "oracle.sort"},
+		texts(attachGenerated(groups("filter.eq", "oracle.filter", "patch.order", "oracle.patch", "oracle.sort"))))
+	require.Equal(t, []string{"filter.eq", "oracle.filter"}, texts(attachGenerated(groups("filter.eq", "oracle.filter"))))
+}
+
+// TestEvidence_ExceptionsDiffer checks that the details of different exceptions differ, and that other details ignore quoted values.
+func TestEvidence_ExceptionsDiffer(t *testing.T) {
+	detail := func(text string) string {
+		return fails("patch.order", strings.ReplaceAll(text, `"`, `\"`)).symptom().evidence[0].detail
+	}
+	const message = `Cannot invoke "org.example.Schema.attribute(String)" because "%s" is null`
+	require.NotEqual(t, detail(strings.Replace(message, "%s", "schema", 1)), detail(strings.Replace(message, "%s", "source", 1)))
+	require.Equal(t, detail(`the value "a" is invalid`), detail(`the value "b" is invalid`))
+}
+
 // TestTopics_Gather checks which groups the topics merge and split.
 func TestTopics_Gather(t *testing.T) {
 	for _, c := range []struct {
@@ -160,6 +211,27 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"patch.urn-case", "filter.urn-ignores-case", "patch.add-core-urn"},
 		},
 		{
+			"text after a filter",
+			[]shown{accepts("filter.invalid-no-conjunction"), accepts("filter.invalid-syntax"), missed("filter.group-without-blanks")},
+			[]*group{{checks: []string{"filter.invalid-no-conjunction"}}, {checks: []string{"filter.invalid-syntax"}},
+				{checks: []string{"filter.group-without-blanks"}}},
+			[]string{"filter.invalid-no-conjunction filter.invalid-syntax filter.group-without-blanks"},
+		},
+		{
+			"filters in paths, of which those with \"and\" are evaluated",
+			[]shown{accepts("patch.filter-ne-absent"), accepts("patch.filter-quotes"), accepts("patch.replace-no-target"),
+				accepts("patch.filter-groups"), accepts("patch.filter-co")},
+			[]*group{{checks: []string{"patch.filter-ne-absent"}}, {checks: []string{"patch.filter-quotes"}},
+				{checks: []string{"patch.replace-no-target"}}, {checks: []string{"patch.filter-groups"}}, {checks: []string{"patch.filter-co"}}},
+			[]string{"patch.filter-ne-absent", "patch.filter-quotes", "patch.replace-no-target", "patch.filter-groups", "patch.filter-co"},
+		},
+		{
+			"a wrong status of all bulk requests",
+			[]shown{doubled("bulk.post"), doubled("bulk.version"), doubled("bulk.reference-extension"), doubled("bulk.status-text")},
+			[]*group{{checks: []string{"bulk.post", "bulk.version", "bulk.reference-extension", "bulk.status-text"}}},
+			[]string{"bulk.post bulk.version bulk.reference-extension bulk.status-text"},
+		},
+		{
 			"the check of all server errors",
 			[]shown{accepts("read.head"), crash(anyServerError, "GET"), crash("sort.hostile-name", "GET"), crash("filter.empty", "GET")},
 			[]*group{{checks: []string{"read.head", anyServerError}}, {checks: []string{"sort.hostile-name"}}, {checks: []string{"filter.empty"}}},
@@ -179,7 +251,7 @@ func TestTopics_Gather(t *testing.T) {
 				}
 			}
 			var got []string
-			for _, g := range attachServerErrors(gatherTopics(c.groups, symptoms), symptoms) {
+			for _, g := range attachServerErrors(gatherTopics(c.groups, symptoms, nil), symptoms) {
 				got = append(got, strings.Join(g.checks, " "))
 			}
 			slices.Sort(got)

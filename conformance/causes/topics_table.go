@@ -28,6 +28,9 @@ func stored(e evidence) bool {
 // succeeded reports whether the finding is about the content of a successful response.
 func succeeded(e evidence) bool { return e.status >= 200 && e.status < 300 }
 
+// content reports whether the finding is about a value in a successful response, not about its status.
+func content(e evidence) bool { return succeeded(e) && !status.MatchString(e.got) }
+
 // keyword reports whether the finding is about the scimType of an error.
 func keyword(e evidence) bool { return strings.HasPrefix(e.what, "scimType") }
 
@@ -38,6 +41,9 @@ func selected(e evidence) bool {
 
 // notFound reports whether a filter returned none of the objects that match.
 func notFound(e evidence) bool { return selected(e) && (e.got == "[]" || e.got == "null") }
+
+// unmatched reports whether a filter found none of the objects that match, or was rejected.
+func unmatched(e evidence) bool { return notFound(e) || rejected(e) }
 
 // crashed reports whether an error has the message of an exception of the target's program.
 func crashed(e evidence) bool { return e.status >= 400 && programError.MatchString(e.detail) }
@@ -89,6 +95,9 @@ var topics = []topic{
 	{id: "external-id-filter", evidence: "externalId cannot be used in a filter", min: 1, when: rejected,
 		checks: []string{"filter.external-id"}},
 
+	{id: "declared-types", evidence: "the /Schemas document declares other types than RFC 7643", when: about("type of"), checks: []string{
+		"discovery.user-types", "discovery.enterprise-schema"}},
+
 	// Messages.
 	{id: "not-an-object", evidence: "bodies that are not a JSON object are stored", when: stored,
 		unless: []string{"body.deep"}, checks: []string{"create.malformed-json", "body.put", "traffic.json"}},
@@ -116,8 +125,8 @@ var topics = []topic{
 
 	// Lists and projection.
 	{id: "paging", evidence: "lists ignore count and startIndex", when: succeeded, requires: "list.count", checks: []string{
-		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.with-sort", "list.groups", "filter.total",
-		"sort.pages", "sort.pages-descending", "oracle.pages"}},
+		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.last-page", "list.with-sort",
+		"list.groups", "filter.total", "sort.pages", "sort.pages-descending", "oracle.pages"}},
 	{id: "empty-page", evidence: "totalResults of a page without items is 0 although objects " +
 		"match", when: about("totalResults"), checks: []string{
 		"list.count-zero", "list.start-index-beyond", "list.known-total", "list.while-deleting", "search.count-zero"}},
@@ -168,13 +177,17 @@ var topics = []topic{
 		checks: []string{"filter.boolean-order", "filter.boolean-order-*", "filter.binary-order-*"}},
 	{id: "filter-scim-type", evidence: "the rejection of an invalid filter has no scimType", when: keyword, checks: []string{
 		"filter.invalid-*", "filter.unknown-operator"}},
-	{id: "filter-syntax", evidence: "filters with invalid syntax are accepted", min: 3, when: failed, checks: []string{
+	{id: "filter-syntax", evidence: "filters with invalid syntax are accepted", min: 5, when: failed, checks: []string{
 		"filter.invalid-*", "filter.unknown-operator", "search.invalid-filter"}},
+	{id: "filter-rest", evidence: "the text after a complete filter is ignored",
+		when: func(e evidence) bool { return failed(e) || selected(e) },
+		checks: []string{
+			"filter.invalid-syntax", "filter.group-without-blanks", "filter.invalid-no-conjunction", "filter.invalid-operand-of-pr"}},
 	{id: "filter-end", evidence: "filters with unbalanced parentheses or quotation marks are accepted", min: 1, when: failed,
 		checks: []string{
 			"filter.invalid-syntax"}},
 	{id: "filter-urn", evidence: "filters on names with a URN, such as attributes of the enterprise extension, find " +
-		"nothing", min: 4, checks: []string{
+		"nothing", when: unmatched, min: 4, checks: []string{
 		"filter.urn-pr", "filter.urn-ge", "filter.urn-ignores-case", "filter.enterprise-*", "filter.manager", "filter.manager-present",
 		"filter.case-insensitive-extension", "filter.case-insensitive-own"}},
 	{id: "other-urn", evidence: "filters ignore a URN that no schema of users has", when: selected, checks: []string{
@@ -198,7 +211,7 @@ var topics = []topic{
 	{id: "elements-not-found", evidence: "filters on the sub-attributes of multi-valued attributes find nothing", when: selected, min: 12,
 		checks: []string{"filter.pr", "filter.multi-valued*", "filter.value-path*", "filter.element-type", "filter.group-members",
 			"filter.sees-removals", "filter.urn-prefix", "groups.find-by-member", "oracle.filter", "filter.not-present"}},
-	{id: "value-paths", evidence: "conditions in square brackets match values of different elements", when: selected, min: 3, checks: []string{
+	{id: "value-paths", evidence: "conditions in square brackets match values of different elements", when: selected, min: 4, checks: []string{
 		"filter.value-path*"}},
 	{id: "letter-case", evidence: "filters compare values case-sensitively", when: selected, min: 4, checks: []string{
 		"filter.case-insensitive-values", "filter.case-insensitive-substring", "filter.case-insensitive-order", "filter.co", "filter.sw",
@@ -211,8 +224,13 @@ var topics = []topic{
 	{id: "primary-absent", evidence: "filters do not treat a value without primary like a value with primary false", when: succeeded, min: 1,
 		unless: []string{"patch.filter-and", "filter.value-path"},
 		checks: []string{"filter.value-path-primary", "patch.filter-not-primary"}},
-	{id: "precedence", evidence: "the operators \"and\" and \"or\" have the wrong precedence", when: selected, checks: []string{
-		"filter.precedence", "filter.precedence-between", "filter.precedence-mirrored"}},
+	{id: "primary-absent-in-paths", evidence: "filters in PATCH paths do not treat a value without primary like a value with primary " +
+		"false", when: succeeded, min: 1, unless: []string{"patch.filter-and"}, checks: []string{"patch.filter-not-primary"}},
+	{id: "precedence", evidence: "the operators \"and\" and \"or\" have the wrong precedence", when: succeeded,
+		unless: []string{"patch.filter-and"}, checks: []string{
+			"filter.precedence", "filter.precedence-between", "filter.precedence-mirrored", "patch.filter-precedence"}},
+	{id: "sort-attributes", evidence: "the parameter attributes changes the order by sortBy", min: 1, when: succeeded,
+		unless: []string{"sort.ascending"}, checks: []string{"sort.with-attributes"}},
 	{id: "sort-names", evidence: "sortBy does not recognize names in another case or with a URN", when: succeeded, min: 3, checks: []string{
 		"sort.name-ignores-case", "sort.urn", "oracle.sort"}},
 	{id: "sort-missing", evidence: "users without a value of the attribute in sortBy have a wrong position", when: succeeded, checks: []string{
@@ -248,10 +266,11 @@ var topics = []topic{
 	{id: "patch-quotes", evidence: "PATCH paths are split inside the strings of their filters", when: succeeded,
 		unless: []string{"patch.filter-and"},
 		checks: []string{"patch.filter-quotes", "patch.filter-brackets"}},
-	{id: "patch-filters", evidence: "the filters in the paths of a PATCH are not evaluated", when: stored, min: 5, checks: []string{
-		"patch.filter-*", "patch.remove-value-path", "patch.remove-all-matches", "patch.replace-value-path-object",
-		"patch.replace-all-matches", "patch.add-value-path", "patch.again-and-again", "patch.replace-filter-attribute",
-		"patch.replace-no-target", "patch.invalid-path", "patch.atomic-removal", "patch.array-index", "patch.two-level-path"}},
+	{id: "patch-filters", evidence: "the filters in the paths of a PATCH are not evaluated", when: stored, requires: "patch.filter-and",
+		min: 5, checks: []string{
+			"patch.filter-*", "patch.remove-value-path", "patch.remove-all-matches", "patch.replace-value-path-object",
+			"patch.replace-all-matches", "patch.add-value-path", "patch.again-and-again", "patch.replace-filter-attribute",
+			"patch.replace-no-target", "patch.invalid-path", "patch.atomic-removal", "patch.array-index", "patch.two-level-path"}},
 	{id: "elements-in-paths", evidence: "PATCH paths that end with a filter, and so select whole elements, are " +
 		"rejected", when: rejected, min: 3, checks: []string{
 		"patch.remove-value-path", "patch.replace-value-path-object", "patch.again-and-again", "patch.remove-all-matches"}},
@@ -301,14 +320,14 @@ var topics = []topic{
 		"bulk.no-bulk-id", "bulk.unknown-path"}},
 	{id: "bulk-empty", evidence: "a bulk request without operations leads to a server error", when: erred, min: 1, checks: []string{
 		"bulk.no-operations"}},
-	{id: "bulk-status", evidence: "the status of the result of a bulk operation is not a string", min: 1, when: succeeded,
+	{id: "bulk-status", evidence: "the status of the result of a bulk operation is not a string", min: 1, when: content,
 		checks: []string{"bulk.status-text"}},
 	{id: "bulk-fail-on-errors", evidence: "operations after the one that reaches failOnErrors are processed or have a " +
-		"result", min: 1, checks: []string{
+		"result", min: 1, when: about("result of"), checks: []string{
 		"bulk.fail-on-errors"}},
 	{id: "bulk-reference", evidence: "bulkId references in attributes of an extension are not " +
-		"resolved", min: 1, when: succeeded, checks: []string{
+		"resolved", min: 1, when: content, checks: []string{
 		"bulk.reference-extension"}},
 	{id: "bulk-version", evidence: "results of bulk operations have no version or a wrong " +
-		"one", min: 1, when: succeeded, checks: []string{"bulk.version"}},
+		"one", min: 1, when: content, checks: []string{"bulk.version"}},
 }

@@ -191,7 +191,8 @@ func injection(id, language string, operands ...string) check {
 		Needs:        asksUsers,
 		Requests:     len(operands),
 		Why:          "An attacker could read or change the server's data through the operand of a filter.",
-		Fix:          "Pass operands to the database as bound parameters; never insert them into the text of a database query.",
+		Fix: "Pass operands to a database as bound parameters. Never insert an operand unescaped into the text of a query; in an LDAP " +
+			"filter, escape it by RFC 4515 section 3.",
 		Run: func(ctx context.Context, t *T) {
 			for _, operand := range operands {
 				// The target receives each operand as a string between quotation marks, also an operand such as {"$gt":""}.

@@ -281,8 +281,8 @@ func dateTimeCheck(operator, title string, table func(at time.Time, text string)
 		Requests:     len(table(time.Time{}, "")),
 		Why: "An incremental import requests the users that changed since the last import; a wrong comparison of times loses a " +
 			"change or imports it again every time.",
-		Fix: "Parse the operand and the value as times, and compare the times with at least the precision of the values in " +
-			"responses, for example milliseconds.",
+		Fix: "Parse the operand, and compare it with the stored time in the precision of the times in responses: if responses have " +
+			"milliseconds, round the stored time to milliseconds in the same way.",
 		Run: func(ctx context.Context, t *T) {
 			text := t.Fixture["cyd"].Resource.Complex("meta").Text("created")
 			at, err := schema.ParseDateTime(text)
@@ -312,7 +312,7 @@ var filterDates = []check{
 				elsewhere := at.In(time.FixedZone("", 3*3600)).Format(time.RFC3339Nano)
 				return []row{{`id eq "«cyd»" and meta.created eq ` + quote(elsewhere), "cyd"}}
 			})),
-	dateTimeCheck("eq", "The operator eq on a dateTime finds the users whose value is the time of the operand",
+	dateTimeCheck("eq", "The operator eq finds a user by the meta.created of a response, and finds no user by an earlier time",
 		func(at time.Time, text string) []row {
 			return []row{
 				{`id eq "«cyd»" and meta.created eq ` + quote(text), "cyd"},

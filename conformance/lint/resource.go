@@ -245,10 +245,10 @@ func (l *linter) elements(v *node, a *schema.Attribute) {
 // A shape describes the values of a simple type.
 type shape struct {
 	kind kind
-	rule string // the rule for a wrong JSON kind
+	rule string // id of the rule that a value of another JSON kind violates
 	want string
 	text *regexp.Regexp // the form of strings; nil permits all
-	form string         // the rule for a string that does not match
+	form string         // id of the rule that a string violates if it does not match text
 }
 
 var shapes = map[schema.Type]shape{

@@ -53,8 +53,10 @@ type Cause struct {
 	Checks   []string            `json:"checks"`            // ids of the checks that complain, the one of Rule first
 	Blocked  []string            `json:"blocked,omitempty"` // ids of the checks that have no result because of the cause
 	Findings int                 `json:"findings"`
+	First    []string            `json:"first,omitempty"` // commands that create the objects on which After and Curl depend
 	After    string              `json:"after,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
+	Last     string              `json:"last,omitempty"` // commands that delete these objects
 	Why      string              `json:"why,omitempty"`
 	Fix      string              `json:"fix,omitempty"`
 	Clients  []string            `json:"clients,omitempty"` // provisioning clients that depend on a violated requirement
@@ -322,10 +324,8 @@ func cause(c causes.Cause) Cause {
 		Clients:  c.Clients,
 	}
 	if c.Exchange != nil {
-		out.Curl = wirelog.Curl(*c.Exchange)
-	}
-	if c.Write != nil {
-		out.After = wirelog.Curl(*c.Write)
+		run := commandsOf(c)
+		out.First, out.After, out.Curl, out.Last = run.creates, run.after, run.shown, run.removes
 	}
 	return out
 }

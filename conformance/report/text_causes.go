@@ -9,7 +9,6 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/internal/counted"
-	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // unlimited, in place of a number of lines, permits a report of any length.
@@ -99,18 +98,23 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 	}
 	p.wrapped("    explains  ", explained(c))
 	if e := c.Exchange; e != nil {
-		curl := wirelog.Curl(*e)
+		run := commandsOf(c)
+		curl := run.shown
 		if len(curl) > maxCurl && !long {
 			curl = fmt.Sprintf("%s %s, which returned %d; --all shows the request", e.Method, clipTo(visible(e.URL), width), e.Status)
 		}
-		if c.Write != nil {
-			after := wirelog.Curl(*c.Write)
+		whole := p.creates(run.creates, long)
+		if run.after != "" {
+			after := run.after
 			if len(after) > maxCurl && !long {
 				after = fmt.Sprintf("%s %s; --all shows the request", c.Write.Method, clipTo(visible(c.Write.URL), width))
 			}
 			p.line("    after     %s", after)
 		}
 		p.line("    shown by  %s", curl)
+		if whole && run.removes != "" {
+			p.line("    last      %s", run.removes)
+		}
 	}
 	p.wrapped("    why       ", c.Why)
 	if len(c.Clients) > 0 {
@@ -118,6 +122,21 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 	}
 	p.wrapped("    fix       ", c.Fix)
 	p.line("")
+}
+
+// creates writes the commands that create the objects again on which the next commands depend, and reports whether it has written all of
+// them. If long is not set, it writes a single short command, otherwise the number of the objects.
+func (p *printer) creates(commands []string, long bool) bool {
+	if long || len(commands) == 1 && len(commands[0]) <= maxCurl {
+		for _, c := range commands {
+			p.line("    first     %s", c)
+		}
+		return true
+	}
+	if len(commands) > 0 {
+		p.line("    first     create %s of the run again; --all shows the commands", counted.Of(len(commands), "object"))
+	}
+	return false
 }
 
 // explained returns the number of findings that a cause explains and the first of their checks, as text.

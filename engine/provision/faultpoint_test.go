@@ -50,7 +50,7 @@ func (f *faultPoints) hit(name string) {
 	}
 }
 
-// stopTime is longer than a stop of all threads takes. A process that was stopped for longer continues at once.
+// stopTime is longer than a stop of all threads takes. A process that was stopped for longer continues immediately.
 const stopTime = 500 * time.Millisecond
 
 // reading adds the point of a call that only reads the store. One point is enough, because a read changes nothing.

@@ -19,8 +19,8 @@ import (
 // restingApps is the number of apps without work in BenchmarkPartitions.
 const restingApps = 10_000
 
-// BenchmarkPartitions measures, without and with partitions: a claim while no lane is due, a mark, and the tenure of a lane with one
-// principal.
+// BenchmarkPartitions measures, without and with partitions: a claim while no lane is due, a mark, and a tenure. A tenure is the claim of a
+// lane, the sequence of one principal and the release.
 func BenchmarkPartitions(b *testing.B) {
 	for _, n := range []int{0, partitions} {
 		b.Run(fmt.Sprint("partitions=", n), func(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestFence_HoldsEpoch checks that nothing changes the epoch of a lane while a transaction has passed its fence, and that marks and results
-// of the lane do not wait for that transaction.
+// TestFence_HoldsEpoch checks that nothing changes the epoch of a lane from a call of fence to the end of its transaction, and that marks
+// and results of the lane do not wait for that transaction.
 func TestFence_HoldsEpoch(t *testing.T) {
 	pool := sqldbtest.PostgresPlace(t).Open(t)
 	s, err := Open(t.Context(), pool, Options{Dialect: Postgres})

@@ -9,7 +9,8 @@ import (
 )
 
 // forgetStatements has the statements that remove an app, in the order in which rows are written. Deleting the lane row invalidates the
-// lease. The statements for notes and events follow, because those that were written under the lock of the lane row are visible only then.
+// lease. The statements for in_flight and lifecycle_event follow it, because their rows are written under the lock of the lane row: the
+// wait for this lock makes all of them visible.
 var forgetStatements = []string{
 	`DELETE FROM {halt} WHERE app_id = ?`,
 	`DELETE FROM {sync_state} WHERE app_id = ?`,

@@ -52,7 +52,7 @@ func (h *heartbeats) conn(ctx context.Context, db *sql.DB, id string) (*sql.Conn
 	return conn, nil
 }
 
-// drop gives the connection of a process back.
+// drop returns the connection of a process to the pool.
 func (h *heartbeats) drop(id string) {
 	h.mu.Lock()
 	conn := h.conns[id]

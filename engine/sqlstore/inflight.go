@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Start implements store.Sequences. The note is written after the lane row is locked, as in a takeover.
+// Start implements store.Sequences. The row of in_flight is written after the lane row is locked, as in a takeover.
 func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
 	noted, err := encodeJSON(inFlight)
 	if err == nil {
@@ -49,7 +49,7 @@ func (s *Store) RecheckInFlight(ctx context.Context, l engine.Lease, now time.Ti
 				return err
 			}
 		}
-		// Mark has locked the lane row, so that no other process has the lane until the end of the transaction, if this one has it.
+		// Mark has locked the lane row. If the lease is still valid now, it stays valid until the end of the transaction.
 		if err := fence(ctx, tx, l); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *Store) RecheckInFlight(ctx context.Context, l engine.Lease, now time.Ti
 	return n, next, err
 }
 
-// notedMarks returns marks for the principals whose recheck is due, each once, in the order in which rows are locked.
+// notedMarks returns marks for the principals of rows of in_flight whose recheck is due, each once, in the order in which rows are locked.
 func notedMarks(ctx context.Context, tx *sqldb.Tx, app string, now time.Time) ([]engine.Mark, error) {
 	rows, err := tx.Query(ctx, `SELECT principals FROM {in_flight} WHERE app_id = ? AND recheck_at <= ?`, app, ms(now))
 	texts, err := collect(rows, err, func(r *sql.Rows, text *string) error { return r.Scan(text) })

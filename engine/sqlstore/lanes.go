@@ -123,7 +123,7 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 	return again, nil
 }
 
-// release returns the first statement of Release. It waits for transactions of the lane that have passed the fence.
+// release returns the first statement of Release. The statement waits for the transactions of the lane that have called fence.
 func release(d sqldb.Dialect) string {
 	lock := ""
 	if d == sqldb.Postgres {
@@ -134,7 +134,7 @@ func release(d sqldb.Dialect) string {
 		WHERE app_id IN (SELECT app_id FROM own) AND app_id = ? AND epoch = ? RETURNING kicks, marks`
 }
 
-// firstDue returns the time at which an app has work: a principal or a recheck. It is NULL if there is none.
+// firstDue returns the earliest time of the pending principals and rechecks of an app, or NULL if the app has none.
 func firstDue(ctx context.Context, tx *sqldb.Tx, app string) (first sql.NullInt64, err error) {
 	query, args := `SELECT (SELECT MIN(recheck_at) FROM {in_flight} WHERE app_id = ? AND recheck_at IS NOT NULL)`, []any{app}
 	for _, set := range dueSets {

@@ -164,7 +164,7 @@ func (s *Store) Beat(ctx context.Context, id string, load store.Load) (store.Fle
 	return f, nil
 }
 
-// The column lanes has thousandths.
+// The column lanes has the mean number of running lanes in thousandths, because the column is an integer.
 const thousand = 1000
 
 func thousandths(lanes float64) int64 { return int64(math.Round(lanes * thousand)) }

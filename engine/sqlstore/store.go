@@ -172,10 +172,11 @@ func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn f
 	return nil
 }
 
-// fence returns ErrLeaseLost if the lease is no longer valid. Until the end of the transaction it stays valid. The lock conflicts only with
-// FOR UPDATE, with which Claim, Release and a takeover lock the lane row before they change the epoch, and with its deletion. The
-// transactions of the lane therefore wait neither for each other nor for marks, although both change other columns of the row. A
-// transaction does not change the lane row after fence, because two transactions that hold the shared lock could wait for each other.
+// fence returns ErrLeaseLost if the lease is no longer valid. Otherwise it locks the lane row, so that the lease stays valid until the end
+// of the transaction. The lock (FOR KEY SHARE) conflicts only with the deletion of the row and with FOR UPDATE, with which Claim, Release
+// and a takeover lock the row before they change the epoch. The transactions of the lane therefore wait neither for each other nor for
+// marks, although both change other columns of the row. A transaction does not change the lane row after fence, because two transactions
+// that hold the shared lock could wait for each other.
 func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
 	var app string
 	var epoch int64

@@ -69,7 +69,7 @@ func (s *suite) join(j store.Joining) engine.Process {
 	return p
 }
 
-// leave ends a process. Its lanes are due at once, and its principals in flight are rechecked a minute later.
+// leave ends a process. Its lanes are due immediately, and its principals in flight are rechecked a minute later.
 func (s *suite) leave(id string) {
 	s.t.Helper()
 	w := store.When{Now: s.now, Recheck: s.now.Add(time.Minute)}

@@ -63,9 +63,10 @@ func Lacks(t testing.TB, what string) {
 	t.Skipf("needs %s", what)
 }
 
-// Installs returns the directory in which a test installs third-party software from its registry. If the environment variable contains an
-// absolute path, Installs returns this path. For any other value, Installs returns a temporary directory. If the variable is unset,
-// Installs skips the test, except in a run of all tests, which also uses a temporary directory.
+// Installs returns the directory in which a test installs third-party software from its registry. The caller passes the name of an
+// environment variable. If this variable contains an absolute path, Installs returns the path. For any other value, Installs returns a
+// temporary directory. If the variable is unset, Installs skips the test, except in a run of all tests, which also uses a temporary
+// directory.
 func Installs(t testing.TB, variable string) string {
 	t.Helper()
 	folder := os.Getenv(variable)

@@ -268,8 +268,8 @@ func (t *table) uniqueValues(k keys) (out []uniqueValue) {
 	return out
 }
 
-// Remember caches a document that the transaction has inserted, when the transaction is committed. A link that is not nil is one that has no
-// relations of the document.
+// Remember caches a document that the transaction has inserted, after the commit. If link is not nil, the document is cached with the
+// information that no relation of the link references it.
 func Remember[T any](c Collection[T], tx *Tx, doc Doc[T], p Prepared[T], link *Link) {
 	t, cache := c.core(), tx.sql.Rows()
 	if cache == nil || !t.recent {
@@ -288,7 +288,7 @@ func Remember[T any](c Collection[T], tx *Tx, doc Doc[T], p Prepared[T], link *L
 const recallGaps = 4
 
 // recallPage calls each for up to n next documents. It ends when two successive documents are not cached, after recallGaps documents that
-// are not, and at once if the first one is not.
+// are not cached, or immediately if the first document is not cached.
 func (w *walk) recallPage(ctx context.Context, q Reader, n int, each func(*row) error) (read int, err error) {
 	c := w.t.rows(q)
 	if c == nil {

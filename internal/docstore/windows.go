@@ -24,7 +24,7 @@ func NewWindows(name string) Windows { return Windows{name} }
 type Window struct {
 	Ends    time.Time
 	Count   int // number of accepted events in the window
-	Refused int // number of refused events in the window; unless it is 0, this event was refused
+	Refused int // number of rejected events in the window; unless it is 0, this event was rejected
 }
 
 const windowsSchemaSQL = `CREATE UNLOGGED TABLE IF NOT EXISTS {%s} (

@@ -118,7 +118,7 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 	if o.Groups {
 		link = k.groups
 	}
-	var read struct { // one allocation, because the function refers to it
+	var read struct { // one struct instead of three variables, which the closure below would move to the heap one by one
 		scimserver.Raw
 		groups []string
 		linked bool
@@ -188,7 +188,7 @@ func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte
 	return out, true, err
 }
 
-// usualPage is the number of resources for which readPage takes memory at once.
+// usualPage is the number of resources for which readPage allocates memory before it reads the first one.
 const usualPage = 128
 
 // readPage reads the resources of a page until their texts exceed the room.

@@ -60,7 +60,7 @@ const maxCachedTexts = 4096
 type rewriter struct {
 	dialect Dialect
 	names   Names
-	texts   sync.Map // statement -> rewritten statement
+	texts   sync.Map // statement as its caller wrote it -> statement for the database
 	size    atomic.Int64
 }
 

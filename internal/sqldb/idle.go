@@ -43,7 +43,7 @@ func (db *DB) updateOnConn(ctx context.Context, level sql.IsolationLevel, fn fun
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		// In a transaction that has failed, PostgreSQL answers COMMIT with a rollback and reports no error; SELECT reports one.
+		// If the transaction has failed, COMMIT rolls back and PostgreSQL reports no error; SELECT reports one.
 		if _, err = conn.ExecContext(ctx, `SELECT 1; COMMIT`); err != nil {
 			err = fmt.Errorf("sqldb: commit: %w", classify(err))
 		}

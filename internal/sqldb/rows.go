@@ -72,7 +72,7 @@ func (tx *Tx) Changing(keys ...rowcache.Key) {
 // Stamp returns the stamp of the commit, for functions passed to AfterCommit.
 func (tx *Tx) Stamp() rowcache.Stamp { return tx.stamp }
 
-// writes notes that a statement is about to run that may change rows.
+// writes is called before each statement. It records whether the statement may change cached rows other than those passed to Changing.
 func (tx *Tx) writes(query string) {
 	switch {
 	case tx.rows == nil || tx.anyRow || strings.HasPrefix(query, "SELECT"):
@@ -89,14 +89,14 @@ func (tx *Tx) writes(query string) {
 	}
 }
 
-// began is called when the writer has the write lock.
+// began calls Cache.Began. The caller has the write lock of the database.
 func (c *cachedRows) began() {
 	if c != nil {
 		c.Began()
 	}
 }
 
-// commits is called before a commit of the jobs.
+// commits passes the keys of the rows that the jobs have changed to Cache.Commits, before their commit.
 func (c *cachedRows) commits(jobs []*job) {
 	if c == nil {
 		return
@@ -109,7 +109,7 @@ func (c *cachedRows) commits(jobs []*job) {
 	c.Commits(keys, anyRow)
 }
 
-// committed is called after the commit.
+// committed calls Cache.Committed after the commit of the jobs, and passes its stamp to them.
 func (c *cachedRows) committed(conn *sql.Conn, jobs []*job) {
 	if c == nil {
 		return

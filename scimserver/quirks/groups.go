@@ -42,7 +42,7 @@ var groups = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "no-group-filter", Category: Profile, Does: "rejects filters on groups with 400", Seen: "goauthentik/authentik#6065",
+	{Name: "no-group-filter", Category: Profile, Does: "returns 400 for filters on groups", Seen: "goauthentik/authentik#6065",
 		start: func(Setting) deviation {
 			return func(c *call) *response {
 				if !c.lists(userGroups) || c.filter() == "" {

@@ -9,7 +9,7 @@ import (
 )
 
 var listing = []Quirk{
-	{Name: "no-filter", Category: Profile, Does: "rejects every filter with 400; the ServiceProviderConfig declares filters as not supported",
+	{Name: "no-filter", Category: Profile, Does: "returns 400 for every filter; the ServiceProviderConfig declares filters as not supported",
 		Seen: "servers without the optional filter feature",
 		start: func(Setting) deviation {
 			return func(c *call) *response {
@@ -22,7 +22,7 @@ var listing = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "no-external-id-filter", Category: Profile, Does: "rejects filters on externalId with 400",
+	{Name: "no-external-id-filter", Category: Profile, Does: "returns 400 for filters on externalId",
 		Seen: "targets that do not store externalId",
 		start: func(Setting) deviation {
 			return func(c *call) *response {

@@ -31,7 +31,7 @@ var patching = []Quirk{
 		start: func(Setting) deviation {
 			return patched(func(c *call, _ *response) *response { return c.self() })
 		}},
-	{Name: "patch-members", Category: Profile, Does: "rejects a PATCH with more than N members (100) with 400",
+	{Name: "patch-members", Category: Profile, Does: "returns 400 for a PATCH with more than N members (100)",
 		Seen:     "AWS IAM Identity Center (goauthentik/authentik#20410)",
 		Argument: Argument{Kind: Number, Name: "N", Default: "100"},
 		start: func(s Setting) deviation {
@@ -49,19 +49,19 @@ var patching = []Quirk{
 				return errorResponse(http.StatusBadRequest, scim.InvalidValue, fmt.Sprintf("more than %d members in one request", s.number()))
 			}
 		}},
-	{Name: "patch-needs-path", Category: Profile, Does: "rejects PATCH operations without a path with 400",
+	{Name: "patch-needs-path", Category: Profile, Does: "returns 400 for a PATCH operation without a path",
 		Seen: "AWS IAM Identity Center (goauthentik/authentik#12321)",
 		start: func(Setting) deviation {
 			return rejecting(scim.InvalidPath, "an operation has no path", func(op *scim.Object) bool { return op.Text("path") == "" })
 		}},
-	{Name: "no-value-path", Category: Profile, Does: "rejects PATCH paths with a filter in brackets with 400",
+	{Name: "no-value-path", Category: Profile, Does: "returns 400 for a PATCH path with a filter in brackets",
 		Seen: "servers that support only attribute names as paths",
 		start: func(Setting) deviation {
 			return rejecting(scim.InvalidPath, "paths with filters are not supported", func(op *scim.Object) bool {
 				return strings.Contains(op.Text("path"), "[")
 			})
 		}},
-	{Name: "no-members-replace", Category: Profile, Does: "rejects a PATCH that replaces or removes all members of a group with 400",
+	{Name: "no-members-replace", Category: Profile, Does: "returns 400 for a PATCH that replaces or removes all members of a group",
 		Seen: "AWS IAM Identity Center; indigo-iam/iam#934",
 		start: func(Setting) deviation {
 			return rejecting(scim.InvalidValue, "members can only be added and removed individually", func(op *scim.Object) bool {

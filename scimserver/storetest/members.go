@@ -125,7 +125,7 @@ func memberships(t *testing.T, s scimserver.Store) {
 	equal(t, []scimserver.Member{{ID: ids[0], Type: users, Display: "ann"}, {ID: first.ID, Type: groups, Display: "first"}}, members)
 }
 
-// recordGroups reads users by every method that may return their groups too.
+// recordGroups reads users by Get and Select. If the store also returns the groups of a user, they equal those of MemberOf.
 func recordGroups(t *testing.T, s scimserver.Store) {
 	odd := User("odd")
 	odd.ID = "an odd \x01 id"

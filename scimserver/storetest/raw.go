@@ -90,7 +90,7 @@ func rawMembers(t *testing.T, s scimserver.Store) {
 	}
 }
 
-// rawSelect reads pages at once and one resource at a time.
+// rawSelect compares pages of SelectRaw with those of Select, and with the same pages in parts of one resource.
 func rawSelect(t *testing.T, s scimserver.Store) {
 	raw, all := rawStore(t, s)
 	one, err := filter.Parse(`userName eq "USER 3"`)

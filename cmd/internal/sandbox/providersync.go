@@ -13,13 +13,13 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// errChanged is the error of a change that another replica has outrun.
+// errChanged is the error of a change that was not stored, because another replica has stored a change first.
 var errChanged = rest.Failf(rest.CodeMoved, "Another replica of the sandbox changes the service providers. Send the request again.")
 
-// changeAttempts is the maximum number of attempts of a change that other replicas outrun.
+// changeAttempts is the maximum number of attempts of a change that fails with errChanged.
 const changeAttempts = 10
 
-// retried runs a change again after another replica has outrun it.
+// retried retries a change that fails with errChanged.
 func retried(change func() error) (err error) {
 	for range changeAttempts {
 		if err = change(); !errors.Is(err, errChanged) {

@@ -21,7 +21,7 @@ import (
 )
 
 // maxListed is the largest list that a check needs, in bytes: a page of 200 users has about 100 KB.
-const maxListed = 256 << 10
+const maxListed = 128 << 10
 
 // noPageLimit is larger than the number of users of the test, so that a page has as many users as the client requests.
 const noPageLimit = 100_000

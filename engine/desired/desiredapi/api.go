@@ -88,8 +88,8 @@ func newHandler(o Options) (*rest.Handler, error) {
 	})
 }
 
-// maxInFlight is the maximum number of bytes that the requests in flight hold. An upload holds 4 MiB. All callers are one to the handler,
-// which gets half of the maximum.
+// maxInFlight is the maximum number of bytes that the requests in flight hold. An upload holds 4 MiB. Package rest limits each caller to
+// half of the maximum. The API does not distinguish callers, so all requests together can hold half of the maximum.
 const maxInFlight = 256 << 20
 
 func newAPI(o Options) *api {

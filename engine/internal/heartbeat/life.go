@@ -29,7 +29,7 @@ func (c Clocks) Now() Moment { return Moment{c.Monotonic(), c.Wall()} }
 
 func (m Moment) add(d time.Duration) Moment { return Moment{m.monotonic.Add(d), m.wall.Add(d)} }
 
-// left returns the time until m by the clock that is further.
+// left returns the time until m, by the clock for which less time is left.
 func (m Moment) left(now Moment) time.Duration {
 	return min(m.monotonic.Sub(now.monotonic), m.wall.Sub(now.wall))
 }
@@ -55,8 +55,8 @@ const (
 // Every returns the longest interval between two heartbeats.
 func Every(lease time.Duration) time.Duration { return lease / beats }
 
-// Begin begins a life. lease is the time without a heartbeat after which the process is dead, 0 if the life has no end of its own. sent is
-// the time before the first heartbeat was sent. The context of the life ends with the cause lost when its validity ends.
+// Begin begins a life. lease is the time without a heartbeat after which the process is dead, or 0 if the life ends only by End. sent is a
+// time before the first heartbeat was sent. When the validity ends, the context of the life ends with the cause lost.
 func Begin(ctx context.Context, c Clocks, lease time.Duration, sent Moment, lost error) *Life {
 	l := &Life{clocks: c, lease: lease, lost: lost}
 	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -110,9 +110,10 @@ var ErrEnded = errors.New("heartbeat: the process has ended")
 
 // Beating has the calls of a life; all fields are required.
 type Beating struct {
-	// Send sends a heartbeat. next is the time after which another process may be dead, negative if that is not known or no other is there.
+	// Send sends a heartbeat. next is the duration after which the validity of another process may end. It is negative if this duration is
+	// unknown, or if no other process exists.
 	Send func(ctx context.Context) (next time.Duration, err error)
-	// Reap is called when next has passed and no own heartbeat was sent before.
+	// Reap is called when next has passed, unless the next heartbeat of this process is earlier.
 	Reap func()
 	// Failed is called for the first of several failures of Send in a row.
 	Failed func(err error)

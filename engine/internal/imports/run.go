@@ -79,7 +79,9 @@ func (w *Worker) Sweep() jobs.Kind {
 	}}
 }
 
-// Work processes one run until it has ended or continues later. The store rejects the writes of earlier attempts.
+// Work is one attempt at an import run. A run has several attempts if the process stops, the app is paused or the target fails. Work
+// returns nil if the run has ended or another attempt works on it, and a snooze if the next attempt is to follow after a delay. When an
+// attempt starts, the store rejects further writes of the previous attempts.
 func (w *Worker) Work(ctx context.Context, j jobs.Job) error {
 	id, err := strconv.ParseInt(j.Key, 10, 64)
 	if err != nil {

@@ -129,8 +129,8 @@ type incarnation struct {
 // ID implements lane.Process.
 func (i *incarnation) ID() string { return i.id }
 
-// live sends heartbeats until the incarnation or ctx ends. It takes over the lanes of dead processes after each of them, and when the
-// validity of another process ends without a further heartbeat: a takeover then does not wait for the next own heartbeat.
+// live sends heartbeats until the incarnation or ctx ends. After each heartbeat, it takes over the lanes of dead processes. It also takes
+// over as soon as the validity of another process ends, so that a takeover does not wait for the next heartbeat of this process.
 func (m *Member) live(ctx context.Context, i *incarnation) {
 	i.Run(ctx, heartbeat.Beating{
 		Send: func(call context.Context) (time.Duration, error) {

@@ -70,7 +70,7 @@ func (s *share) since(n int, now reading) float64 {
 	return s.beats[max(len(s.beats)-n, 0)].mean(now)
 }
 
-// update is called after a heartbeat.
+// update stores the numbers of a successful heartbeat.
 func (s *share) update(f store.Fleet, now reading) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *share) surplus(now reading, pause time.Duration) int {
 	}
 	part, peak := s.part()
 	most := max(int(math.Ceil(peak)), shareMinimum)
-	// Lanes that run for a short time only need not be handed over: the mean is below the number of running lanes if there happen to be many.
+	// If lanes run only for a short time, the number of running lanes may be high by chance. The mean is then lower, and limits the surplus.
 	running := min(now.load.Running, int(math.Round(min(s.since(1, now), s.since(shareBeats, now)))))
 	if running <= most || float64(running) <= part*(1+tolerance) && s.least >= part*(1-tolerance) {
 		return 0

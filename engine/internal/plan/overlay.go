@@ -52,7 +52,7 @@ func (a assignment) set(o *scim.Object) {
 	o.Set(last, scim.CloneValue(a.value))
 }
 
-// assigned returns a copy of a resource with the assignments applied.
+// assigned returns a copy of a resource in which the assignments have set or removed values.
 func assigned(r *scim.Resource, all []assignment) *scim.Resource {
 	out := r.Clone()
 	for _, a := range all {

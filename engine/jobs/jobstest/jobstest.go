@@ -19,7 +19,7 @@ import (
 // one after another. Open does not start the scheduler.
 type Open func() jobs.Scheduler
 
-// Run runs the tests. New returns a function that opens schedulers without jobs.
+// Run runs the tests. create returns a function that opens schedulers without jobs.
 func Run(t *testing.T, create func(t *testing.T) Open) {
 	for _, test := range []struct {
 		name string
@@ -104,7 +104,7 @@ func (s *suite) poll(what string, ok func() bool) {
 	}
 }
 
-// settled waits until the scheduler has the jobs in a state, and returns them.
+// settled waits until the scheduler has n jobs in a state, and returns these jobs.
 func (s *suite) settled(scheduler jobs.Scheduler, state jobs.State, n int) (found []jobs.Info) {
 	s.Helper()
 	s.poll(fmt.Sprint(n, " jobs are ", state), func() bool {

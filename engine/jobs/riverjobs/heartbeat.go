@@ -32,7 +32,7 @@ func (h *held) add(ctx context.Context, id int64, number int) (of context.Contex
 	a := &attempt{number, cancel}
 	h.mu.Lock()
 	if before := h.jobs[id]; before != nil {
-		before.cancel(errLost) // this process has started a job again that it had lost itself
+		before.cancel(errLost) // this process had lost the job, and now runs the next attempt
 	}
 	h.jobs[id] = a
 	h.mu.Unlock()
@@ -94,7 +94,8 @@ func (s *Scheduler) beat(ctx context.Context) {
 	}
 }
 
-// renew runs one statement, which costs one transaction: River's own rescuer of jobs depends on the leader and on a time limit of each job.
+// renew sends one heartbeat: a single statement renews the jobs of this process and makes those of dead processes available. River's
+// rescuer is not used, because it runs only in the leader and detects a lost job only by a time limit for each job.
 func (s *Scheduler) renew(ctx context.Context) error {
 	ids, numbers := s.held.all()
 	rows, err := s.pool.Query(ctx, `WITH

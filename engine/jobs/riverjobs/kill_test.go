@@ -23,7 +23,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// childVariable is the environment variable with the orders of a child process.
+// childVariable is the environment variable with the task of a child process.
 const childVariable = "SCIMWRIGHT_TEST_RIVERJOBS"
 
 type orders struct {

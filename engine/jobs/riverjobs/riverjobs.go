@@ -2,9 +2,9 @@
 // share. One process at a time, the leader, starts periodic and delayed jobs. The tables are in a schema of their own, in which riverui
 // shows the jobs.
 //
-// A process that was killed leaves a running job, which another process starts again after Options.Dead. Therefore each process renews its
-// running jobs in every quarter of that time, and has until nine tenths of it before it cancels its own jobs, if it cannot reach the
-// database.
+// A process that was killed leaves a running job, which another process starts again after Options.Dead. Each process therefore renews its
+// running jobs four times in Options.Dead. If it cannot reach the database, it cancels its running jobs after nine tenths of Options.Dead,
+// before another process starts them.
 package riverjobs
 
 import (
@@ -276,7 +276,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		FetchOnlyKnownKinds: true, // processes of another version may have other kinds
 		FetchPollInterval:   s.o.Poll,
 		FetchCooldown:       min(s.o.Poll, river.FetchCooldownDefault),
-		JobTimeout:          -1, // River starts no job again that runs for long; the heartbeat does, when its process is dead
+		JobTimeout:          -1, // River does not restart a job because it runs for long: heartbeats restart the jobs of dead processes
 	})
 	if err == nil {
 		err = client.Start(context.WithoutCancel(ctx))

@@ -8,14 +8,14 @@ import (
 const (
 	segmentSize = 256 << 10
 	maxSegments = 256
-	// ways is the number of slots of a bucket, which fill one line of a processor's cache. A slot that finds its bucket full is in the
-	// neighbor, so that buckets that are filled to two thirds hardly ever lack space.
+	// ways is the number of slots of a bucket, which fill one line of a processor's cache. If the bucket of a key is full, the slot is in
+	// the neighboring bucket. If two thirds of all slots are used, both buckets are therefore rarely full.
 	ways         = 8
 	firstBuckets = 64
 	align        = 8
 )
 
-// slot leads from a key to a row: the segment and the offset in units of align, plus 1. The zero slot is empty.
+// slot is the place of the row of a key. ref combines the segment with the offset in it, in units of align, plus 1. The zero slot is empty.
 type slot struct {
 	key Key
 	ref uint32
@@ -141,7 +141,7 @@ func (a *arena) put(keys []Key, text []byte, length int) {
 	if len(a.segments) == 0 || len(a.segments[a.at].data)+size > segmentSize {
 		before := a.dictionary()
 		if a.advance(); length != 0 && a.dictionary() != before {
-			return // the text is of no use
+			return // the text was compressed with another dictionary than that of the new segment
 		}
 	}
 	s := a.segments[a.at]

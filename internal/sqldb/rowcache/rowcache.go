@@ -197,7 +197,7 @@ func (c *Cache) Put(at Stamp, changed Key, keys []Key, row []byte) {
 // changedSince reports whether the key may have changed after the stamp.
 func (c *Cache) changedSince(at Stamp, key Key) bool {
 	if c.now-at >= kept {
-		return true // forgotten
+		return true // the changes after the stamp are no longer stored
 	}
 	for s := at + 1; s <= c.now; s++ {
 		if slices.Contains(c.changes[s%kept].keys, key) {

@@ -141,7 +141,7 @@ func TestLog_RecordsRejectedRequests(t *testing.T) {
 	})
 }
 
-// TestLog_LimitsRejectedTokens checks that the service logs at most 60 unknown tokens at once, and one more per second.
+// TestLog_LimitsRejectedTokens checks that the service logs at most 60 unknown tokens in a burst, and one more per second.
 func TestLog_LimitsRejectedTokens(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	try := func(n int) (logged int) {

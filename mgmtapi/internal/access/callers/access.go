@@ -72,23 +72,36 @@ func (g *Guard) refuseAccess(ctx context.Context, why, client string) (rest.Prin
 
 // Authorize requires the scopes of the operation in the access token of a client, and then calls the Authorizer.
 func (g *Guard) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
-	if p.ClientID != "" && !HasScopes(strings.Fields(p.Scopes), op.Scopes) {
-		return &rest.Error{
-			Code: rest.CodeForbidden, Causes: []string{"Authorization: The access token lacks scopes of the operation"},
-			Header: http.Header{"Www-Authenticate": {fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, strings.Join(op.Scopes, " "))}},
+	if p.ClientID != "" {
+		if lack := scopeProblem(strings.Fields(p.Scopes), op.Scopes); lack != "" {
+			return &rest.Error{
+				Code: rest.CodeForbidden, Causes: []string{"Authorization: " + lack},
+				Header: http.Header{"Www-Authenticate": {fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, strings.Join(op.Scopes, " "))}},
+			}
 		}
 	}
 	return g.Authorizer.Authorize(ctx, p, op)
 }
 
-// HasScopes reports whether the scopes in `have` include all those in `needed`. A manage scope includes the read scope: svc.users.manage
-// includes svc.users.read. HasScopes returns false if `needed` is empty.
-func HasScopes(have, needed []string) bool {
+// scopeProblem returns the reason why an access token with the scopes in `have` does not permit an operation that requires those in
+// `needed`, or an empty string if it permits the operation. A manage scope includes the read scope: svc.users.manage includes
+// svc.users.read. No access token permits an operation without scopes.
+func scopeProblem(have, needed []string) string {
+	if len(needed) == 0 {
+		return "No access token permits this operation"
+	}
+	var missing []string
 	for _, scope := range needed {
 		area, reads := strings.CutSuffix(scope, ".read")
 		if !slices.Contains(have, scope) && (!reads || !slices.Contains(have, area+".manage")) {
-			return false
+			missing = append(missing, scope)
 		}
 	}
-	return len(needed) > 0
+	switch len(missing) {
+	case 0:
+		return ""
+	case 1:
+		return "The access token lacks the scope " + missing[0]
+	}
+	return "The access token lacks the scopes " + strings.Join(missing, ", ")
 }

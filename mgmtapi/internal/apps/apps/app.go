@@ -26,13 +26,14 @@ type App struct {
 	Visibility    model.AppVisibility    `json:"visibility" doc:"Where the application is shown."`
 	Features      []string               `json:"features" readOnly:"true" doc:"Enabled provisioning features."`
 	SignOnMode    catalog.Mode           `json:"signOnMode" doc:"Sign-on mode."`
-	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
+	Credentials   Credentials            `json:"credentials" doc:"How the user names and passwords of the application are set, and its keys."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
 	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 	Links         rest.Links             `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Credentials are the credential rules of an application.
+// Credentials determine how the user names and passwords of an application's users are set. They also have the signing key of the
+// application and the authentication of an OAuth client.
 type Credentials struct {
 	Scheme           model.CredentialScheme  `json:"scheme,omitempty" empty:"absent" doc:"Who sets the credentials of users."`
 	UserNameTemplate *model.UserNameTemplate `json:"userNameTemplate,omitempty" doc:"How user names are derived."`

@@ -191,8 +191,8 @@ func urlProblem(text string, query bool) string {
 	return ""
 }
 
-// setConnection configures the connection. Omitted members keep their values. With activate, it stores nothing unless the verification
-// succeeds.
+// setConnection configures the connection. Omitted members keep their values. If the request activates the connection and its verification
+// fails, nothing is stored.
 func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Connection, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return Connection{}, unsupported(req.app.Value)

@@ -143,7 +143,8 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		if err != nil {
 			return err
 		}
-		// A new mapping replaces a tombstone whose deletion is still pending, and takes over its group on the target.
+		// If a deleted mapping of the same group is still stored, because the deletion is not provisioned yet, the new mapping replaces it
+		// and gets its group on the target.
 		if _, err := s.PushMappings.DeleteWhere(ctx, tx, docstore.Eq(model.PushMappingByPair, docstore.JoinID(req.AppID, source.ID))); err !=
 			nil {
 			return err

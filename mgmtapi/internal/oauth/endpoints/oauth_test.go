@@ -293,8 +293,13 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 		step{Name: "read does not imply manage", Do: "POST /api/v1/groups", Header: bearer(token), Body: `{"profile":{"name":"G"}}`, Status: 403,
 			Code: "E0000006", Then: func(t *testing.T, a *apitest.Answer) {
 				require.Contains(t, a.Header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="svc.groups.manage"`)
+				require.Equal(t, "Authorization: The access token lacks the scope svc.groups.manage", a.Value("errorCauses.0.errorSummary"))
 			}},
 		step{Do: "GET /api/v1/logs", Header: bearer(token), Status: 403, Code: "E0000006"},
+		step{Name: "the response names the missing scopes", Do: "GET /api/v1/apps/a/group-push/mappings", Header: bearer(token), Status: 403,
+			Code: "E0000006", Equal: values{"errorCauses.0.errorSummary": "Authorization: The access token lacks the scope svc.apps.read"}},
+		step{Do: "POST /api/v1/apps/a/group-push/mappings", Header: bearer(token), Body: `{}`, Status: 403, Code: "E0000006",
+			Equal: values{"errorCauses.0.errorSummary": "Authorization: The access token lacks the scopes svc.apps.manage, svc.groups.manage"}},
 		step{Name: "a client cannot use me", Do: "GET /api/v1/users/me", Header: bearer(token), Status: 404, Code: "E0000007"},
 	)
 	invalid := func(name, token string) step {
