@@ -28,7 +28,7 @@ func emails(n int) []object {
 }
 
 func TestLimits_SizesOfValues(t *testing.T) {
-	eachStore(t, func(t *testing.T, h *harness) {
+	everyStore(t, func(t *testing.T, h *harness) {
 		for _, tt := range []struct {
 			name   string
 			more   object
@@ -59,7 +59,7 @@ func TestLimits_SizesOfValues(t *testing.T) {
 
 // TestLimits_MembersAreNotCounted adds more members to a group than MaxElements and MaxResource allow for attributes.
 func TestLimits_MembersAreNotCounted(t *testing.T) {
-	eachStore(t, func(t *testing.T, h *harness) {
+	everyStore(t, func(t *testing.T, h *harness) {
 		var ids []string
 		for i := range 8 {
 			ids = append(ids, h.newUser(t, fmt.Sprint("m", i)).id())
@@ -88,7 +88,7 @@ func TestLimits_StoredResources(t *testing.T) {
 }
 
 func TestLimits_PatchWork(t *testing.T) {
-	eachStore(t, func(t *testing.T, h *harness) {
+	everyStore(t, func(t *testing.T, h *harness) {
 		id := h.newUser(t, "many", object{"emails": emails(100)}).id()
 		operations := func(n int, path string) (ops []object) {
 			for i := range n {
@@ -106,7 +106,7 @@ func TestLimits_PatchWork(t *testing.T) {
 }
 
 func TestLimits_FilterWork(t *testing.T) {
-	eachStore(t, func(t *testing.T, h *harness) {
+	everyStore(t, func(t *testing.T, h *harness) {
 		for i := range 20 {
 			h.newUser(t, fmt.Sprint("u", i), object{"title": "Tour guide", "emails": emails(10)})
 		}

@@ -11,12 +11,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
 )
 
 // everyStore runs a test over the stores of eachStore and over PostgreSQL.
-func everyStore(t *testing.T, run func(t *testing.T, h *harness)) {
-	t.Run("map store", func(t *testing.T) { run(t, serve(t, newMapStore())) })
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, serve(t, storeOn(t, db))) })
+func everyStore(t *testing.T, run func(t *testing.T, h *harness), change ...func(*scimserver.Options)) {
+	t.Run("map store", func(t *testing.T) { run(t, serve(t, newMapStore(), change...)) })
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, serve(t, storeOn(t, db), change...)) })
 }
 
 // parallel sends n requests concurrently and returns the responses.

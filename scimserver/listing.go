@@ -61,7 +61,7 @@ func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep
 	case l.complete && l.bytes > s.limits.MaxResponse:
 		return nil, s.tooLarge()
 	case !l.complete:
-		held := l.weight > 0
+		held := l.large.weight > 0
 		l.unload()
 		large, err := l.exceeds(ask, hits)
 		switch {
@@ -145,7 +145,7 @@ func (l *listing) write(w http.ResponseWriter, status int) {
 			s.send(w, r, rep.status, body, 0, nil)
 			return
 		}
-		limitTime(w, l.weight)
+		limitTime(w, l.large.weight)
 		s.send(w, r, status, body, offset, l.cuts)
 		return
 	}
@@ -171,7 +171,7 @@ func (l *listing) stream(w http.ResponseWriter) error {
 	}
 	offset := listHead + 1 // without the comma
 	for {
-		limitTime(w, l.weight)
+		limitTime(w, l.large.weight)
 		if err := writePieces(w, l.out[offset:], offset, l.cuts); err != nil {
 			return err
 		}

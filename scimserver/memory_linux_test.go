@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
 )
 
 // resident returns a value of /proc/self/status in bytes.
@@ -38,8 +41,11 @@ func TestMemory_LargeResources(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector multiplies the memory of a process")
 	}
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { testLargeResources(t, storeOn(t, db)) })
+}
+
+func testLargeResources(t *testing.T, store scimserver.Store) {
 	const users, size, clients, most = 24, 7 << 20, 3, 64 << 20
-	store := sqliteStore(t)
 	fill(t, store, users, size)
 	h := serve(t, store)
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the default, which TestMain changes

@@ -28,8 +28,8 @@ type page struct {
 	bytes    int64       // their length
 	more     bool        // further resources follow
 	// limit is the number of bytes that the resources of the page must not exceed, unless it has only one. Zero means no limit.
-	limit  int64
-	weight int64 // of the large resource in the buffer; see readLarge
+	limit int64
+	large large // the large resource in the buffer; see readLarge
 
 	// The places of the first and the last resource, for cursors.
 	marked      bool // places are needed
@@ -68,8 +68,7 @@ func (p *page) release() {
 
 // unload returns the memory of a large resource to the server, after the part with the resource was sent.
 func (p *page) unload() {
-	p.server.large.Release(p.weight)
-	p.weight = 0
+	p.server.releaseLarge(&p.large)
 }
 
 // next empties the buffer for the next part.
@@ -119,7 +118,7 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 // fill appends resources until the buffer has the size or a large resource, or the page is complete. A page has at most one large resource
 // in memory, so that pages that wait for memory do not wait for each other. fill reports whether the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
-	for len(p.out) < size && p.weight == 0 {
+	for len(p.out) < size && p.large.weight == 0 {
 		if len(p.queue) == 0 {
 			if err := p.refill(); err != nil {
 				return false, err
@@ -231,7 +230,7 @@ func (p *page) append(next *item) (kept bool, err error) {
 		if p.raw.plan.Whole() && !fits(res.raw.Size) {
 			return false, nil
 		}
-		if p.weight, err = p.server.readLarge(p.ctx, next.t, &res.raw, false); err != nil {
+		if p.large, err = p.server.readLarge(p.ctx, next.t, &res.raw, false); err != nil {
 			return false, err
 		}
 	}

@@ -14,6 +14,8 @@ type Raw struct {
 	Created, LastModified time.Time
 	// JSON is the JSON text of Record.Resource, as [scim.Object.AppendJSON] writes it. It is nil if it is longer than the caller permits.
 	JSON []byte
+	// Reusable is true if the caller may pass the memory of JSON as the next buffer.
+	Reusable bool
 	// Size is the approximate length of the text in bytes, also if it was not read.
 	Size int64
 	// Groups is Record.Groups.
@@ -58,7 +60,8 @@ type RawSelection struct {
 type RawReader interface {
 	Selector
 
-	// GetRaw is Store.Get. It may append the text to buf, whose contents are not kept.
+	// GetRaw is Store.Get. It may append the text to buf, whose contents are not kept. If buf is nil, it may return memory that the caller
+	// must not write; Raw.Reusable is then false.
 	GetRaw(ctx context.Context, typ, id string, o RawOptions, buf []byte) (Raw, error)
 
 	// SelectRaw is Selector.Select. It may append the texts to buf.

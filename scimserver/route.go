@@ -260,7 +260,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 		return
 	case rep.text != nil:
 		defer rep.text.release()
-		limitTime(w, rep.text.weight)
+		limitTime(w, rep.text.large.weight)
 		s.send(w, r, rep.status, rep.text.out, 0, rep.text.cuts)
 		return
 	case rep.body == nil:

@@ -76,6 +76,7 @@ type server struct {
 	turns        turns               // of long computations
 	buffers      sync.Pool           // of *buffers, for the encoding of responses
 	large        *semaphore.Weighted // bytes of large resources in memory
+	largeTexts   sync.Pool           // of *[]byte, the memory of large resources
 }
 
 // resourceType is a served resource type, with the properties for which the server has special code.

@@ -62,27 +62,50 @@ func (s *server) giveBuffers(b *buffers) {
 	s.buffers.Put(b)
 }
 
-// readLarge waits until a large resource may be in memory, and reads it. It returns the weight to release. The memory of two copies is
+// large is a large resource in memory.
+type large struct {
+	weight int64
+	text   []byte // its memory, if it can be used again
+}
+
+// readLarge waits until a large resource may be in memory, and reads it. The caller releases the result. The memory of two copies is
 // counted: the driver of a database has its own one.
-func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, groups bool) (weight int64, err error) {
-	weight = min(2*raw.Size, largeBudget)
-	if err := s.large.Acquire(ctx, weight); err != nil {
-		return 0, err
+func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, groups bool) (l large, err error) {
+	l.weight = min(2*raw.Size, largeBudget)
+	if err := s.large.Acquire(ctx, l.weight); err != nil {
+		return large{}, err
 	}
-	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, nil)
+	var buf []byte
+	if kept, ok := s.largeTexts.Get().(*[]byte); ok {
+		buf = *kept
+	}
+	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, buf)
 	if err != nil {
-		s.large.Release(weight)
-		return 0, err
+		s.large.Release(l.weight)
+		return large{}, err
 	}
-	*raw = whole
-	return weight, nil
+	if *raw = whole; whole.Reusable {
+		l.text = whole.JSON
+	}
+	return l, nil
+}
+
+// releaseLarge ends the use of a large resource. Its memory is used again for the next one: otherwise much of it would wait for the garbage
+// collector at the same time.
+func (s *server) releaseLarge(l *large) {
+	if l.text != nil {
+		kept := l.text[:0]
+		s.largeTexts.Put(&kept)
+	}
+	s.large.Release(l.weight)
+	*l = large{}
 }
 
 // text is the body of a response with one resource.
 type text struct {
 	*buffers
 	server *server
-	weight int64 // of a large resource
+	large  large // unless the resource is small
 }
 
 func (s *server) newText() *text {
@@ -94,7 +117,7 @@ func (s *server) newText() *text {
 // release returns the memory of the text to the server.
 func (b *text) release() {
 	server, buffers := b.server, b.buffers
-	server.large.Release(b.weight)
+	server.releaseLarge(&b.large)
 	server.giveBuffers(buffers)
 }
 
@@ -173,13 +196,15 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 	if err != nil {
 		return nil, err
 	}
-	b.in = raw.JSON
+	if raw.Reusable {
+		b.in = raw.JSON
+	}
 	tag := tagOf(raw.Version)
 	if values := r.Header["If-None-Match"]; len(values) > 0 && matchesTag(values, tag) {
 		return &reply{status: http.StatusNotModified, etag: tag}, nil
 	}
 	if raw.JSON == nil {
-		if b.weight, err = s.readLarge(r.Context(), t, &raw, t.isUser && plan.ShowsDerived()); err != nil {
+		if b.large, err = s.readLarge(r.Context(), t, &raw, t.isUser && plan.ShowsDerived()); err != nil {
 			return nil, err
 		}
 	}

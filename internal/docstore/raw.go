@@ -20,6 +20,8 @@ type Raw struct {
 	Updated time.Time // UTC, in milliseconds
 	// JSON is the stored text. It is valid until the next document is read, and nil if the document is longer than RawQuery.Longest.
 	JSON []byte
+	// Owned is true if the memory of JSON will not be used again, so that the text remains valid.
+	Owned bool
 	// Length is the length of the stored text in bytes.
 	Length int64
 
@@ -218,7 +220,7 @@ func (q *RawQuery) erased() query {
 func rawOf(r *row) Raw {
 	d := Raw{
 		ID: r.id, Rev: r.rev, Seq: r.seq, Created: time.UnixMilli(r.created).UTC(), Updated: time.UnixMilli(r.updated).UTC(),
-		JSON: r.text, Length: r.length, linked: r.linked, hasLink: r.hasLink,
+		JSON: r.text, Owned: r.owned, Length: r.length, linked: r.linked, hasLink: r.hasLink,
 	}
 	if r.text != nil {
 		d.Length = int64(len(r.text))

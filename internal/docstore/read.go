@@ -19,6 +19,7 @@ type row struct {
 
 	id      string
 	text    []byte // for a row that the sink does not keep: valid until the next row is read; nil if it is longer than columns.longest
+	owned   bool   // no other row will use the memory of the text
 	length  int64  // of the text, if columns.longest is set
 	key     any    // key in the order of the query: string, int64 or nil
 	linked  []string
@@ -123,7 +124,7 @@ func (t *table) readRows(ctx context.Context, q Reader, with columns, query stri
 
 // stream does the same as readRows, but never uses the cache.
 func (t *table) stream(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
-	var r row
+	r := row{owned: sqldb.Copies(q)}
 	return sqldb.Each(ctx, q, with.count(), query, args, func(values []driver.Value) error {
 		if err := r.read(values, with); err != nil {
 			return err

@@ -82,7 +82,8 @@ func (s recentStore) reads(t *testing.T, q docstore.Reader, ids, names []string)
 		return true, nil
 	}
 	for _, name := range names {
-		_, err := docstore.TextsOf(s.persons).Query(t.Context(), q, docstore.RawQuery{Where: docstore.Eq("name", name), Limit: 2, Link: s.link}, take)
+		query := docstore.RawQuery{Where: docstore.Eq("name", name), Limit: 2, Link: s.link}
+		_, err := docstore.TextsOf(s.persons).Query(t.Context(), q, query, take)
 		require.NoError(t, err)
 	}
 	for _, from := range []int64{0, 3} {

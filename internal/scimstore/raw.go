@@ -130,7 +130,11 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 			return nil
 		}
 		resource, _, err := split(d.JSON)
-		read.JSON = append(buf, resource...)
+		if d.Owned && buf == nil {
+			read.JSON = resource
+		} else {
+			read.JSON, read.Reusable = append(buf, resource...), true
+		}
 		return err
 	})
 	switch {

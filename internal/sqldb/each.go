@@ -7,15 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unsafe"
 )
 
 // ErrStop is returned by the function of [Each] to end the reading. Each then returns nil.
 var ErrStop = errors.New("sqldb: stop")
 
 // Each runs a query with the given number of columns and calls the function each with every row. The values are those of the driver:
-// nil, int64, float64, bool, string, []byte or time.Time; text is a string or a []byte. The slice is reused for the next row; its values
-// are not. The function must not use the database, because Each holds a connection. ctx is also checked between the rows, so that a [Brief]
-// query needs no goroutine that watches it.
+// nil, int64, float64, bool, string, []byte or time.Time; text is a string or a []byte. The slice is reused for the next row, and so is the
+// memory of a []byte unless [Copies] returns true. The function must not use the database, because Each holds a connection. ctx is also
+// checked between the rows, so that a [Brief] query needs no goroutine that watches it.
 //
 // Outside of a transaction, Each calls the driver without the conversions and locks of sql.Rows, which cost more than the query itself for
 // a single row that an index finds. Drivers without driver.QueryerContext, and transactions, use database/sql.
@@ -54,6 +55,12 @@ func Each(ctx context.Context, q Queryer, columns int, query string, args []any,
 	return rows.Err()
 }
 
+// RowReader is a connection of a driver that passes rows to a function itself, without copies of their texts. EachRow returns
+// driver.ErrBadConn if it did not send the query, and nil if the function returned ErrStop.
+type RowReader interface {
+	EachRow(ctx context.Context, columns int, query string, args []any, each func(row []driver.Value) error) error
+}
+
 // errNotRun is returned if the driver has not run the query: it has no direct call for queries, or its connection is broken.
 var errNotRun = errors.New("sqldb: query not run")
 
@@ -69,6 +76,14 @@ func eachOfDriver(ctx context.Context, db *sql.DB, columns int, query string, ar
 	defer conn.Close() //nolint:errcheck // it only gives the connection back
 	result := errNotRun
 	broken := conn.Raw(func(c any) error {
+		if own, ok := c.(RowReader); ok {
+			err := own.EachRow(ctx, columns, query, args, each)
+			if errors.Is(err, driver.ErrBadConn) {
+				return err // the pool closes the connection
+			}
+			result = err
+			return nil
+		}
 		direct, ok := c.(driver.QueryerContext)
 		if !ok {
 			return nil
@@ -174,13 +189,20 @@ func named(args []any) ([]driver.NamedValue, error) {
 	return values, nil
 }
 
-// Text returns a column of text as bytes, which are valid until the next row is read.
+// Copies reports whether the []byte values of Each remain valid when the next row is read: the driver of SQLite copies them.
+func Copies(q Queryer) bool {
+	d, ok := q.(interface{ Dialect() Dialect })
+	return ok && d.Dialect() == SQLite
+}
+
+// Text returns a column of text as bytes, which are valid until the next row is read and must not be modified. The bytes of a string are
+// not copied, because a document can have several megabytes.
 func Text(v driver.Value) []byte {
 	switch v := v.(type) {
 	case []byte:
 		return v
 	case string:
-		return []byte(v)
+		return unsafe.Slice(unsafe.StringData(v), len(v))
 	}
 	return nil
 }

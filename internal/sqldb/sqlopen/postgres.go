@@ -3,6 +3,7 @@ package sqlopen
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ func openPostgres(ctx context.Context, databaseURL string, o Options) (*sqldb.DB
 	if err != nil {
 		return nil, fmt.Errorf("sqlopen: postgres: %w", err)
 	}
-	pool := stdlib.OpenDB(*config)
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config)})
 	conns := cmp.Or(o.MaxConns, defaultPostgresConns)
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)

@@ -73,6 +73,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*sqldb.DB, error)
 }
 
 func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) {
+	returnLarge()
 	if path == "" || path == ":memory:" {
 		return nil, errors.New("sqlopen: the database URL names no file: write sqlite:PATH; in-memory databases are not supported")
 	}
