@@ -65,7 +65,7 @@ func TestFleet_ChaosPooled(t *testing.T) {
 
 func shortChaos() chaos {
 	return chaos{
-		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 8 * time.Second,
+		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 4 * time.Second,
 		trouble: 1200 * time.Millisecond,
 	}
 }

@@ -40,34 +40,6 @@ func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 
 func accountsLock(app string) string { return "engine.accounts." + app }
 
-// errShared ends a transaction that called shareAccounts instead of lockAccounts and concerns other users.
-var errShared = errors.New("sqlstore: the change of an account concerns other users")
-
-// shareAccounts replaces lockAccounts in a transaction that changes the account of one user, if no other user has the new account and no
-// user has this user as manager. Otherwise it returns errShared. Such transactions do not wait for each other, unless they give the same
-// account to their users. They wait for the transactions that call lockAccounts.
-func shareAccounts(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
-	account := text(f.RemoteID)
-	alone := ""
-	if account != "" {
-		alone = accountsLock(app) + "/" + account
-	}
-	if err := tx.ShareLock(ctx, accountsLock(app), alone); err != nil {
-		return err
-	}
-	var concerned bool
-	err := tx.QueryRow(ctx, concernsOthers, app, account, f.ID, app, f.ID).Scan(&concerned)
-	if err == nil && concerned {
-		err = errShared
-	}
-	return err
-}
-
-// concernsOthers reports whether other users have an account, or are active users with a manager whose account changes.
-const concernsOthers = `SELECT EXISTS (SELECT 1 FROM {sync_state}
-		WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ? AND principal_id <> ?)
-	OR EXISTS (SELECT 1 FROM {sync_state} WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active' AND manager_id = ?)`
-
 // earlier has the values of a principal's row before its sequence is finished.
 type earlier struct{ remote, reported string }
 
@@ -81,18 +53,10 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 }
 
 // resolveAccount determines the owner of a user's account before the result f is stored, and changes f if the user does not get the
-// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes. If shared is true, it calls
-// shareAccounts instead of lockAccounts, and returns errShared if the result concerns other users. The caller then repeats the transaction
-// with shared = false.
-func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish, shared bool) ([]accountChange, error) {
+// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes.
+func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
-	}
-	if shared {
-		if err := shareAccounts(ctx, tx, app, *f); err != nil {
-			return nil, err
-		}
-		return []accountChange{{user: f.ID, lost: before != ""}}, nil
 	}
 	if err := lockAccounts(ctx, tx, app); err != nil {
 		return nil, err
@@ -172,15 +136,13 @@ func requeueUser(ctx context.Context, tx *sqldb.Tx, app, user string, now time.T
 // requeueGroups requeues the groups that wait for a user in moves, or that have such a user as a member under the previous id.
 func requeueGroups(ctx context.Context, tx *sqldb.Tx, app string, moves []accountChange, now time.Time) error {
 	full := map[string]bool{} // by group: whether the whole membership is pending
-	for _, m := range moves {
-		rows, err := tx.Query(ctx, `SELECT group_id FROM {member_state} WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)`,
-			app, m.user)
-		groups, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
+	for taken, users := range usersOf(moves) {
+		groups, err := groupsOf(ctx, tx, app, users)
 		if err != nil {
 			return err
 		}
 		for _, group := range groups {
-			full[group] = full[group] || m.taken
+			full[group] = full[group] || taken
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(full)) {
@@ -203,4 +165,39 @@ func requeueGroups(ctx context.Context, tx *sqldb.Tx, app string, moves []accoun
 		}
 	}
 	return nil
+}
+
+// usersOf returns the users of changes, separately for accounts that another user has now.
+func usersOf(moves []accountChange) map[bool][]string {
+	users := map[bool][]string{}
+	for _, m := range moves {
+		users[m.taken] = append(users[m.taken], m.user)
+	}
+	return users
+}
+
+// groupsOf returns the groups that wait for one of the users, or have such a user as a member on the target.
+func groupsOf(ctx context.Context, tx *sqldb.Tx, app string, users []string) (groups []string, err error) {
+	const of = `SELECT group_id FROM {member_state} WHERE app_id = ? AND principal_id = `
+	const waits = ` AND (want <> pushed OR pushed = 1)`
+	scan := func(r *sql.Rows, id *string) error { return r.Scan(id) }
+	if tx.Dialect() == sqldb.Postgres {
+		ids, err := sqldb.JSON(users)
+		if err != nil {
+			return nil, err
+		}
+		// OFFSET makes PostgreSQL without statistics search for each user, and not read all members of the app.
+		rows, err := tx.Query(ctx, `SELECT DISTINCT m.group_id FROM json_array_elements_text(CAST(? AS JSON)) AS v (id)
+			CROSS JOIN LATERAL (`+of+`v.id`+waits+` OFFSET 0) AS m`, ids, app)
+		return collect(rows, err, scan)
+	}
+	for _, user := range users {
+		rows, err := tx.Query(ctx, of+`?`+waits, app, user)
+		found, err := collect(rows, err, scan)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, found...)
+	}
+	return groups, nil
 }

@@ -51,7 +51,31 @@ func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finis
 
 // storeExchangesAtOnce is storeExchanges with one statement. Its DELETE does not see the new rows.
 func storeExchangesAtOnce(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
+	added, left, err := exchangeRows(f)
+	if err == nil {
+		_, err = tx.Exec(ctx, `WITH stored AS (`+insertExchanges+`) `+trimExchanges, app, added, app, left, app)
+	}
+	return err
+}
+
+// insertExchanges stores exchanges of principals. Parameters: the app, and a result of exchangeRows.
+const insertExchanges = `INSERT INTO {sync_attempt} (app_id, kind, principal_id, gen, run_id, at, method, url,
+		request_header, request_body, http, response_header, response_body, ms, error)
+	SELECT CAST(? AS TEXT), v.* FROM json_to_recordset(CAST(? AS JSON)) AS v (kind TEXT, id TEXT, gen BIGINT, run TEXT, at BIGINT,
+		method TEXT, url TEXT, sent TEXT, body TEXT, http BIGINT, got TEXT, answer TEXT, ms BIGINT, error TEXT)`
+
+// trimExchanges removes the oldest exchanges of principals. Parameters: the app, a result of exchangeRows, and the app. PostgreSQL
+// evaluates the array once, and without statistics searches for each of its ids.
+const trimExchanges = `DELETE FROM {sync_attempt} WHERE app_id = ? AND id = ANY(ARRAY(
+	SELECT old.id FROM json_to_recordset(CAST(? AS JSON)) AS p (kind TEXT, id TEXT, n BIGINT) CROSS JOIN LATERAL (
+		SELECT id FROM {sync_attempt} WHERE app_id = ? AND kind = p.kind AND principal_id = p.id ORDER BY id DESC OFFSET p.n) AS old))`
+
+// exchangeRows returns the new exchanges of principals, and the number of earlier exchanges that each of the principals retains.
+func exchangeRows(all ...store.Finish) (added, left string, err error) {
 	type row struct {
+		Kind   string `json:"kind"`
+		ID     string `json:"id"`
+		Gen    int64  `json:"gen"`
 		Run    string `json:"run"`
 		At     int64  `json:"at"`
 		Method string `json:"method"`
@@ -64,25 +88,26 @@ func storeExchangesAtOnce(ctx context.Context, tx *sqldb.Tx, app string, f store
 		MS     int64  `json:"ms"`
 		Error  string `json:"error"`
 	}
-	last := f.Exchanges[max(0, len(f.Exchanges)-keptExchanges):]
-	rows := make([]row, len(last))
-	for i, e := range last {
-		rows[i] = row{e.Run, ms(e.At), e.Method, text(e.URL), headerText(e.RequestHeader), text(e.RequestBody), e.Status,
-			headerText(e.ResponseHeader), text(e.ResponseBody), e.Duration.Milliseconds(), text(e.Error)}
+	type kept struct {
+		Kind string `json:"kind"`
+		ID   string `json:"id"`
+		N    int    `json:"n"`
 	}
-	stored, err := sqldb.JSON(rows)
-	if err != nil {
-		return err
+	rows, keep := []row{}, []kept{}
+	for _, f := range all {
+		last := f.Exchanges[max(0, len(f.Exchanges)-keptExchanges):]
+		for _, e := range last {
+			rows = append(rows, row{string(f.Kind), f.ID, f.Gen, e.Run, ms(e.At), e.Method, text(e.URL), headerText(e.RequestHeader),
+				text(e.RequestBody), e.Status, headerText(e.ResponseHeader), text(e.ResponseBody), e.Duration.Milliseconds(), text(e.Error)})
+		}
+		if len(last) > 0 {
+			keep = append(keep, kept{string(f.Kind), f.ID, keptExchanges - len(last)})
+		}
 	}
-	_, err = tx.Exec(ctx, `WITH stored AS (INSERT INTO {sync_attempt} (app_id, kind, principal_id, gen, run_id, at, method, url,
-			request_header, request_body, http, response_header, response_body, ms, error)
-		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), v.* FROM json_to_recordset(CAST(? AS JSON))
-			AS v (run TEXT, at BIGINT, method TEXT, url TEXT, sent TEXT, body TEXT, http BIGINT, got TEXT, answer TEXT, ms BIGINT, error TEXT))
-		DELETE FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? AND id <= (
-			SELECT id FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-		app, string(f.Kind), f.ID, f.Gen, stored,
-		app, string(f.Kind), f.ID, app, string(f.Kind), f.ID, keptExchanges-len(rows))
-	return err
+	if added, err = sqldb.JSON(rows); err == nil {
+		left, err = sqldb.JSON(keep)
+	}
+	return added, left, err
 }
 
 func headerText(h http.Header) string {

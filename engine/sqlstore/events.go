@@ -55,40 +55,51 @@ func (s *Store) addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time
 	return s.storeEvents(ctx, tx, app, last, now, e)
 }
 
-// finishLane stores the time of a successful sequence in the lane row, and the events of the sequence. It returns ErrLeaseLost if the lease
-// is no longer valid. The lane row is locked last, as in Mark, and only during one statement and the commit.
-func (s *Store) finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event) error {
-	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
-	if !success && len(events) == 0 {
+// finishLane stores the time of the last successful sequence in the lane row, if it is not zero, and the events of sequences. It returns
+// ErrLeaseLost if the lease is no longer valid. The lane row is locked last, as in Mark, and only during one statement and the commit.
+func (s *Store) finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, success time.Time, events []engine.Event) error {
+	if success.IsZero() && len(events) == 0 {
 		return fence(ctx, tx, l)
 	}
 	var last int64
 	var err error
-	const update = `UPDATE {app_lane} SET event_seq = event_seq + ?,
-		success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`
-	args := []any{len(events), bit(success), ms(f.At), l.App, l.Epoch}
+	args := []any{len(events), bit(!success.IsZero()), ms(success), l.App, l.Epoch}
 	atOnce := tx.Dialect() == sqldb.Postgres
 	if atOnce {
-		err = finishLaneAtOnce(ctx, tx, l, f, events, &last, update, args)
+		var stored string
+		if stored, err = eventRows(events); err != nil {
+			return err
+		}
+		err = tx.ExecReturning(ctx, []any{&last}, `WITH lane AS (`+updateLane+`), events AS (`+insertEvents+`) SELECT event_seq FROM lane`,
+			append(args, l.App, stored)...)
 	} else {
-		err = tx.ExecReturning(ctx, []any{&last}, update, args...)
+		err = tx.ExecReturning(ctx, []any{&last}, updateLane, args...)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return engine.ErrLeaseLost
 	case err != nil:
 		return err
-	case atOnce:
+	case atOnce || len(events) == 0:
 		return s.trimEvents(ctx, tx, l.App, last, len(events))
 	}
-	return s.storeEvents(ctx, tx, l.App, last, f.At, events...)
+	return s.storeEvents(ctx, tx, l.App, last, events[0].At, events...)
 }
 
-// finishLaneAtOnce runs the update of finishLane and stores the events with one statement.
-func finishLaneAtOnce(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event, last *int64, update string,
-	args []any) error {
+// updateLane stores the number of new events and the time of the last success. Parameters: the number, 1 if there is a success, its time,
+// the app and the epoch.
+const updateLane = `UPDATE {app_lane} SET event_seq = event_seq + ?,
+	success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`
+
+// insertEvents stores events after updateLane in the same statement of PostgreSQL. Parameters: the app, and the result of eventRows.
+const insertEvents = `INSERT INTO {lifecycle_event} (app_id, seq, at, type, kind, principal_id, data)
+	SELECT CAST(? AS TEXT), lane.event_seq + v.nth, v.at, v.type, v.kind, v.id, v.data
+	FROM lane CROSS JOIN json_to_recordset(CAST(? AS JSON)) AS v (nth BIGINT, at BIGINT, type TEXT, kind TEXT, id TEXT, data TEXT)`
+
+func eventRows(events []engine.Event) (string, error) {
 	type row struct {
 		Nth  int    `json:"nth"`
+		At   int64  `json:"at"`
 		Type string `json:"type"`
 		Kind string `json:"kind"`
 		ID   string `json:"id"`
@@ -98,19 +109,11 @@ func finishLaneAtOnce(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store
 	for i, e := range events {
 		data, err := encodeJSON(e.Data)
 		if err != nil {
-			return err
+			return "", err
 		}
-		rows[i] = row{i + 1 - len(events), string(e.Type), string(e.Kind), e.Principal, data}
+		rows[i] = row{i + 1 - len(events), ms(e.At), string(e.Type), string(e.Kind), e.Principal, data}
 	}
-	stored, err := sqldb.JSON(rows)
-	if err != nil {
-		return err
-	}
-	return tx.ExecReturning(ctx, []any{last}, `WITH lane AS (`+update+`), events AS (
-		INSERT INTO {lifecycle_event} (app_id, seq, at, type, kind, principal_id, data)
-		SELECT CAST(? AS TEXT), lane.event_seq + v.nth, CAST(? AS BIGINT), v.type, v.kind, v.id, v.data
-		FROM lane CROSS JOIN json_to_recordset(CAST(? AS JSON)) AS v (nth BIGINT, type TEXT, kind TEXT, id TEXT, data TEXT))
-		SELECT event_seq FROM lane`, append(args, l.App, ms(f.At), stored)...)
+	return sqldb.JSON(rows)
 }
 
 // Hold implements store.Lanes.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,4 +100,34 @@ func TestClaim_UsesIndex(t *testing.T) {
 		require.Contains(t, plan.String(), "app_lane_claim")
 		require.NotContains(t, strings.ToLower(plan.String()), "sort")
 	})
+}
+
+// TestMemberUpdate_UsesKey checks that PostgreSQL without statistics finds the members of a push by the complete key, although a user is a
+// member of many groups.
+func TestMemberUpdate_UsesKey(t *testing.T) {
+	pool := sqldbtest.PostgresPlace(t).Open(t)
+	s, err := Open(t.Context(), pool, Options{Dialect: Postgres})
+	require.NoError(t, err)
+	_, err = s.db.Wrap(pool).Exec(t.Context(), `INSERT INTO {member_state}
+		(app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
+		SELECT 'app', 'group-' || g, 'user-' || u, 1, 0, '', 0, 1 FROM generate_series(1, 400) g, generate_series(1, 20) u`)
+	require.NoError(t, err)
+	members := make([]member, 20)
+	for i := range members {
+		members[i] = member{group: "group-200", user: fmt.Sprint("user-", i+1)}
+	}
+	rows, err := keyRows("app", members)
+	require.NoError(t, err)
+	for name, statement := range map[string]string{
+		"push": updateMembers(pushedMember, sameAccount),
+		"drop": dropMembersOf,
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines, err := s.db.Reader().Query(t.Context(), `EXPLAIN `+statement, rows, "app")
+			plan, err := collect(lines, err, func(r *sql.Rows, line *string) error { return r.Scan(line) })
+			require.NoError(t, err)
+			require.Contains(t, strings.Join(plan, "\n"), "member_state_pkey")
+			require.NotContains(t, strings.Join(plan, "\n"), "member_state_user")
+		})
+	}
 }

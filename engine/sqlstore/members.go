@@ -41,30 +41,40 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 	return out, nil
 }
 
-// shareAtMost is the number of users whose rows shareUsers locks. More of them cost more than the wait of other transactions.
+// shareAtMost is the number of users whose rows lockMembers locks. More of them cost more than the wait of other transactions.
 const shareAtMost = 100
 
-// shareUsers makes PostgreSQL wait for transactions that change the accounts of the users. Without the wait, such a transaction would
-// search for groups that wait for its user and not find the uncommitted member row. The transaction that stores the members would not find
-// the new id of the user either.
-func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.MemberAnswer) error {
+// lockMembers makes PostgreSQL wait for transactions that change the accounts of the users, and then lock the row of a group before those
+// of its members. Without the wait, such a transaction would search for groups that wait for its user and not find the uncommitted member
+// row. The transaction that stores the members would not find the new id of the user either. The row of the group is locked as in a mark:
+// EndWalk writes the members of the last page first and then the members that the walk has not seen, so that member rows alone would be
+// locked in different orders.
+func lockMembers(ctx context.Context, tx *sqldb.Tx, app, group string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer
 	}
+	var users []string // ascending
 	if len(answers) > shareAtMost {
-		return lockAccounts(ctx, tx, app)
+		if err := lockAccounts(ctx, tx, app); err != nil {
+			return err
+		}
+	} else {
+		for _, a := range answers {
+			users = append(users, a.User)
+		}
 	}
-	users := make([]string, len(answers)) // ascending
-	for i, a := range answers {
-		users[i] = a.User
-	}
-	ids, err := sqldb.JSON(users)
+	ids, err := sqldb.JSON(append([]string{}, users...))
 	if err != nil {
 		return err
 	}
-	// A subquery for each user: otherwise PostgreSQL without statistics would read all users of the app.
-	_, err = tx.Exec(ctx, `SELECT 1 FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS v (id, n) CROSS JOIN LATERAL (
-		SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id = v.id FOR SHARE) AS u`, ids, app)
+	// A subquery for each user: otherwise PostgreSQL without statistics would read all users of the app. The row of the group is read after
+	// the number of locked rows is known.
+	_, err = tx.Exec(ctx, `WITH users AS MATERIALIZED (
+			SELECT 1 FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS v (id, n) CROSS JOIN LATERAL (
+				SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id = v.id FOR SHARE) AS u)
+		SELECT 1 FROM (SELECT COUNT(*) AS n FROM users) AS locked CROSS JOIN LATERAL (
+			SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'group' AND principal_id = ? AND locked.n >= 0 FOR UPDATE) AS g`,
+		ids, app, app, group)
 	return err
 }
 
@@ -74,13 +84,13 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
 		}
-		var left []engine.RemoteMember
+		var left []member
 		for _, a := range answers {
 			if !a.Want {
-				left = append(left, engine.RemoteMember{User: a.User})
+				left = append(left, member{group: group, user: a.User})
 			}
 		}
-		return dropEach(ctx, tx, l.App, group, left)
+		return dropEach(ctx, tx, l.App, left)
 	})
 }
 
@@ -88,6 +98,13 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
 	return s.withLease(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
+			return err
+		}
+		if tx.Dialect() == sqldb.Postgres { // both statements in one, each row in one of them
+			_, err := tx.Exec(ctx, `WITH gone AS (DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?
+					AND (walk <> ? OR want = 0) AND pushed = 0 AND asked = 0)
+				UPDATE {member_state} SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1 AND (pushed <> 0 OR asked <> 0)`,
+				l.App, group, walk, l.App, group, walk)
 			return err
 		}
 		_, err := tx.Exec(ctx, `UPDATE {member_state} SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
@@ -103,10 +120,7 @@ func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk 
 // saveMembers stores the responses of the directory, users ascending.
 func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
 	answers = slices.SortedFunc(slices.Values(answers), func(a, b store.MemberAnswer) int { return strings.Compare(a.User, b.User) })
-	if err := shareUsers(ctx, tx, app, answers); err != nil {
-		return err
-	}
-	if err := lockGroup(ctx, tx, app, group); err != nil {
+	if err := lockMembers(ctx, tx, app, group, answers); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(answers, rowsAtOnce(tx.Dialect())) {
@@ -115,17 +129,6 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 		}
 	}
 	return nil
-}
-
-// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. The lock is necessary because EndWalk
-// writes the members of the last page first and then the members that the walk has not seen: member rows alone would be locked in different
-// orders.
-func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
-	if tx.Dialect() != sqldb.Postgres {
-		return nil // SQLite has a single writer
-	}
-	_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'group' AND principal_id = ? FOR UPDATE`, app, group)
-	return err
 }
 
 // upsertMembers stores responses of the directory. A response carries the value of the column asked before the query of the directory. If

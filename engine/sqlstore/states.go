@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -137,8 +136,27 @@ func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *
 	return out, nil
 }
 
-// Begin implements store.Sequences.
+// start is a call of Begin in a batch.
+type start struct {
+	intents []store.Intent
+	alone   bool // the intents have to be stored in a transaction of their own
+	err     error
+}
+
+// Begin implements store.Sequences. On PostgreSQL, concurrent calls for a lane are combined as in Finish.
 func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error {
+	if s.db.Dialect() == sqldb.Postgres {
+		b := &start{intents: intents, alone: true}
+		err := s.beginning.run(ctx, batchKey{app: l.App, epoch: l.Epoch}, b, func(ctx context.Context, batch []*start) {
+			s.beginBatch(ctx, l, batch)
+		})
+		if err != nil {
+			return fmt.Errorf("sqlstore: begin of %s: %w", l.App, err)
+		}
+		if !b.alone {
+			return b.err
+		}
+	}
 	return s.withLease(ctx, l, "begin", func(tx *sqldb.Tx) error { return begin(ctx, tx, l, intents) })
 }
 
@@ -226,127 +244,6 @@ func beginAtOnce(ctx context.Context, tx *sqldb.Tx, app string, intents []store.
 // keptExchanges is the number of exchanges that are stored for each principal, and for each app without a principal. New ones replace the
 // oldest.
 const keptExchanges = 100
-
-// Finish implements store.Sequences.
-func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
-	status, err = s.finish(ctx, l, f, s.db.Dialect() == sqldb.Postgres)
-	if errors.Is(err, errShared) {
-		status, err = s.finish(ctx, l, f, false)
-	}
-	return status, err
-}
-
-// finish stores the result of a sequence. If shared is true, transactions for several users do not wait for each other, and finish returns
-// errShared if the result concerns the accounts of other users.
-func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shared bool) (status engine.Status, err error) {
-	told := false
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		f := f // a copy: the transaction may run again
-		if err := recheckHalt(ctx, tx, l.App, &f); err != nil {
-			return err
-		}
-		before, err := readEarlier(ctx, tx, l.App, f)
-		if err != nil {
-			return err
-		}
-		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f, shared)
-		if err != nil {
-			return err
-		}
-		events, reported := f.Tell(before.remote, before.reported)
-		told = len(events) > 0
-		if status, err = finishState(ctx, tx, l.App, f, reported); err != nil {
-			return err
-		}
-		if f.Kind == engine.Group {
-			err = finishMembers(ctx, tx, l.App, f)
-		} else {
-			err = requeueGroups(ctx, tx, l.App, moves, f.At)
-		}
-		if err != nil {
-			return err
-		}
-		if err := storeExchanges(ctx, tx, l.App, f); err != nil {
-			return err
-		}
-		return s.finishLane(ctx, tx, l, f, events)
-	})
-	switch {
-	case err != nil:
-		err = fmt.Errorf("sqlstore: finish %s %s of %s: %w", f.Kind, f.ID, l.App, err)
-	case told:
-		s.recorded(l.App)
-	}
-	return status, err
-}
-
-// assignments are the assignments of an UPDATE, with their parameters.
-type assignments struct {
-	texts []string
-	args  []any
-}
-
-func (u *assignments) set(text string, args ...any) {
-	u.texts, u.args = append(u.texts, text), append(u.args, args...)
-}
-
-func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, reported string) (status engine.Status, err error) {
-	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
-	parked := bit(f.NextAt.IsZero())
-	unkept, waiting, pending := "", "", ""
-	if f.Pending != nil {
-		if pending, err = encodeJSON(f.Pending); err != nil {
-			return "", err
-		}
-	}
-	if len(f.IgnoredAttributes) > 0 {
-		if unkept, err = encodeJSON(f.IgnoredAttributes); err != nil {
-			return "", err
-		}
-	}
-	if len(f.WaitingOn) > 0 {
-		if waiting, err = encodeJSON(f.WaitingOn); err != nil {
-			return "", err
-		}
-	}
-	// A mark that arrived during the sequence (desired_gen > gen) requeues a principal that would otherwise stop. In a backoff, the principal
-	// waits anyway. If such a mark arrived, updated_at is the time of that mark. A principal that was dismissed or dropped during the sequence
-	// stays dismissed, unless the sequence succeeded or needs a decision: the principal is not retried and is not a new task.
-	over := bit(
-		slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
-	var u assignments
-	u.set(`synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END`, synced, f.Gen)
-	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1
-		AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.MembersUnknown), bit(f.Whole), f.Gen)
-	u.set(`status = CASE WHEN ? = 1 AND status = 'dismissed' THEN 'dismissed' WHEN ? = 1
-		AND desired_gen > ? THEN 'dirty' ELSE ? END`, over, parked, f.Gen, string(f.Status))
-	u.set(`next_at = CASE WHEN ? = 1 AND status = 'dismissed' THEN NULL WHEN ? = 1
-		AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END`, over, parked, f.Gen, ms(f.At), due(f.NextAt))
-	u.set(`attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END`, parked, f.Gen, f.Attempts)
-	u.set(`tried = CASE WHEN ? = 'clean' AND want <> 'active' OR ? = 1 THEN 0 ELSE tried END`, string(f.Status), bit(f.Untried))
-	u.set(`anew = CASE WHEN ? IN ('clean', 'waiting') THEN 0 ELSE anew END`, string(f.Status))
-	u.set(`remote_id = ?, remote_name = ?, link_origin = ?`, text(f.RemoteID), text(f.RemoteName), string(f.Origin))
-	u.set(`former_id = CASE WHEN remote_id <> '' AND remote_id <> ? THEN remote_id ELSE former_id END`, text(f.RemoteID))
-	u.set(`last_op = ?, last_http = ?, last_error = ?, updated_at = ?`, string(f.Operation), f.HTTP, text(f.Error), ms(f.At))
-	u.set(`unkept = CASE WHEN fresh_gen > ? THEN '' ELSE ? END`, f.Gen, unkept)
-	u.set(`halted = ?, manager_id = ?, waiting_on = ?, pending = ?`, bit(f.Halted), f.Manager, waiting, pending)
-	u.set(`password_version = CASE WHEN ? = '' THEN '' ELSE ? END`, text(f.RemoteID), text(f.PasswordVersion))
-	u.set(`dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END`, synced, f.Gen)
-	u.set(`told = ?`, reported)
-	u.set(`overdue_at = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END`, synced)
-	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE {sync_state} SET `+strings.Join(u.texts, ", ")+`
-		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`, append(u.args, app, string(f.Kind), f.ID)...)
-	return status, err
-}
-
-// finishMembers stores the pushed members of a group.
-func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
-	if f.Forget {
-		_, err := tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?`, app, f.ID)
-		return err
-	}
-	return storePushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
-}
 
 // States implements store.States.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {

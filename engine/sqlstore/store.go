@@ -62,6 +62,9 @@ type Store struct {
 
 	keepEvents int
 	recorded   func(app string)
+
+	finishing batches[*result] // PostgreSQL
+	beginning batches[*start]  // PostgreSQL
 }
 
 var _ store.All = (*Store)(nil)

@@ -22,8 +22,8 @@ var calls = map[string]string{
 	"attempts.go h": "sync_attempt headers", "events.go e.Data": "event data", "imports.go r": "import_run request",
 	"imports.go o.Candidates": "import_object candidates", "imports.go counts": "import_run counts", "lanes.go learned": "app_lane learned",
 	"plans.go p": "plan doc", "plans.go i": "plan_item doc", "profile.go c": "app_lane profile", "rest.go r": "app_lane rest",
-	"states.go f.Pending": "sync_state pending", "states.go f.IgnoredAttributes": "sync_state unkept",
-	"states.go f.WaitingOn": "sync_state waiting", "inflight.go inFlight": "in_flight principals",
+	"finish.go f.Pending": "sync_state pending", "finish.go f.IgnoredAttributes": "sync_state unkept",
+	"finish.go f.WaitingOn": "sync_state waiting", "inflight.go inFlight": "in_flight principals",
 }
 
 // TestStoredForms checks that testdata/stored has a form for each JSON column, and that this version decodes all forms.

@@ -129,8 +129,8 @@ func TestShareLock(t *testing.T) {
 			return nil
 		}))
 	}
-	share := func(alone string) func(tx *sqldb.Tx) error {
-		return func(tx *sqldb.Tx) error { return tx.ShareLock(t.Context(), "all", alone) }
+	share := func(alone ...string) func(tx *sqldb.Tx) error {
+		return func(tx *sqldb.Tx) error { return tx.ShareLock(t.Context(), "all", alone...) }
 	}
 	blocked := func(lock func(tx *sqldb.Tx) error) bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -146,8 +146,10 @@ func TestShareLock(t *testing.T) {
 	alone := func(tx *sqldb.Tx) error { return tx.Lock(t.Context(), "all") }
 	in(share("x"), func() {
 		require.False(t, blocked(share("y")))
-		require.False(t, blocked(share("")))
+		require.False(t, blocked(share()))
 		require.True(t, blocked(share("x")))
+		require.True(t, blocked(share("w", "x", "y")))
+		require.True(t, blocked(func(tx *sqldb.Tx) error { return tx.Lock(t.Context(), "x") }))
 		require.True(t, blocked(alone))
 	})
 	in(alone, func() { require.True(t, blocked(share("y"))) })

@@ -65,18 +65,27 @@ func (tx *Tx) Lock(ctx context.Context, name string) error {
 }
 
 // ShareLock waits until no other transaction holds the lock with the name shared by Lock, and then takes it together with other callers of
-// ShareLock. After that it takes the lock with the name alone in the same way as Lock; an empty name means no lock. On SQLite, ShareLock
-// does nothing.
-func (tx *Tx) ShareLock(ctx context.Context, shared, alone string) error {
+// ShareLock. After that it takes the locks with the names alone one after the other, in the same way as Lock. Callers pass these names in
+// the same order, so that they do not deadlock. On SQLite, ShareLock does nothing.
+func (tx *Tx) ShareLock(ctx context.Context, shared string, alone ...string) error {
 	if tx.Dialect() != Postgres {
 		return nil
 	}
-	first, args := tx.lockKey(shared)
-	query := `SELECT pg_advisory_xact_lock_shared(` + first + `)`
-	if alone != "" { // the scan of the CTE makes sure that the shared lock is the first one
-		second, more := tx.lockKey(alone)
-		query = `WITH shared AS MATERIALIZED (` + query + `) SELECT pg_advisory_xact_lock(` + second + `) FROM shared`
-		args = append(args, more...)
+	key, args := tx.lockKey(shared)
+	query := `SELECT pg_advisory_xact_lock_shared(` + key + `)`
+	if len(alone) > 0 { // the scan of the CTE makes sure that the shared lock is the first one
+		names := make([]string, len(alone))
+		for i, name := range alone {
+			_, arg := tx.lockKey(name)
+			names[i] = arg[0].(string)
+		}
+		values, err := JSON(names)
+		if err != nil {
+			return err
+		}
+		query = `WITH shared AS MATERIALIZED (` + query + `) SELECT pg_advisory_xact_lock(` + strings.Replace(key, `?`, `v.name`, 1) + `)
+			FROM shared CROSS JOIN LATERAL (SELECT * FROM json_array_elements_text(CAST(? AS JSON)) AS e (name) OFFSET 0) AS v`
+		args = append(args, values)
 	}
 	_, err := tx.Exec(ctx, query, args...)
 	return err

@@ -115,7 +115,8 @@ type work struct {
 
 // concurrency returns the number of concurrent sequences. The result changes when the settings of the target change while the lane runs. It
 // is twice the number of requests that may be in flight: half of the sequences wait for the target and the others for the store or the
-// directory, so that the target is always busy. If the target allows one request at a time, the result is 1.
+// directory, so that the target is always busy. Sequences that store their results do not count. If the target allows one request at a
+// time, the result is 1.
 func (w *work) concurrency() int {
 	requests := w.connection.Load().Requests
 	if requests == 1 {

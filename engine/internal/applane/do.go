@@ -12,7 +12,7 @@ import (
 )
 
 // Do implements lane.Work: it runs the sequence of a principal, and reports the result to the observer and the rate limiter.
-func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
+func (w *work) Do(ctx context.Context, t lane.Task, sent func()) (lane.Signal, error) {
 	w.Running.Begin(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 	if w.connection.Load().Suspension(w.Now()).Reason != "" {
 		return lane.Signal{}, errSuspended // a maintenance window has started since the task was queued
@@ -31,7 +31,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	connection := w.connection.Load()
 	end, err := sequence.Deps{
 		Settings: w.Settings, Ledger: w.Store, Directory: w.Directory, Knowledge: w.knowledge, Connection: connection,
-		Lease: w.ownership.Lease, Valid: w.ownership.Valid,
+		Lease: w.ownership.Lease, Valid: w.ownership.Valid, Sent: sent,
 		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
 			return connection.Line(w.limiter, record, secrets...)
 		},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -433,6 +434,10 @@ type work struct {
 	running int
 	most    int
 	signal  lane.Signal
+
+	storing time.Duration // time in which Do only stores the result
+	sending int
+	mostly  int // the largest number of sending tasks
 }
 
 func (w *work) Due(_ context.Context, limit int, _ map[lane.Task]bool) ([]lane.Task, error) {
@@ -443,14 +448,22 @@ func (w *work) Due(_ context.Context, limit int, _ map[lane.Task]bool) ([]lane.T
 
 func (w *work) Ended(lane.Task) {}
 
-func (w *work) Do(_ context.Context, t lane.Task) (lane.Signal, error) {
+func (w *work) Do(_ context.Context, t lane.Task, sent func()) (lane.Signal, error) {
 	w.mu.Lock()
 	w.running++
-	w.most = max(w.most, w.running)
+	w.sending++
+	w.most, w.mostly = max(w.most, w.running), max(w.mostly, w.sending)
 	w.order = append(w.order, t.ID)
 	w.mu.Unlock()
 	time.Sleep(time.Second)
 	w.mu.Lock()
+	w.sending--
+	if w.storing > 0 {
+		w.mu.Unlock()
+		sent()
+		time.Sleep(w.storing)
+		w.mu.Lock()
+	}
 	defer w.mu.Unlock()
 	w.running--
 	for i, other := range w.due {
@@ -494,6 +507,34 @@ func TestLoop_ConcurrencyAndStages(t *testing.T) {
 		require.Empty(t, w.due)
 		require.Less(t, time.Since(start), time.Minute)
 	})
+}
+
+// TestLoop_StoringTasksMakeRoom checks that tasks which only store their results make room for others, up to twice the concurrency.
+func TestLoop_StoringTasksMakeRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		hold          engine.Hold
+		most, sending int
+	}{
+		"open gate":  {engine.Hold{}, 6, 3},
+		"after hold": {engine.Hold{Kind: engine.HoldQuarantine}, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &work{signal: lane.Signal{Kind: engine.SignalDenied}, storing: 5 * time.Second}
+				if c.hold.Kind == engine.HoldNone {
+					w.signal.Kind = engine.SignalOK
+				} else {
+					c.hold.Until = time.Now()
+				}
+				for n := range 9 {
+					w.due = append(w.due, lane.Task{Kind: "user", ID: strconv.Itoa(n)})
+				}
+				loop(t, w, lane.NewGate(c.hold, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
+				require.Equal(t, c.most, w.most)
+				require.Equal(t, c.sending, w.mostly)
+			})
+		})
+	}
 }
 
 func TestLoop_StopsOnClosedGate(t *testing.T) {

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -21,8 +22,9 @@ func (t Task) key() Task { return Task{Kind: t.Kind, ID: t.ID, Stage: t.Stage} }
 type Work interface {
 	// Due returns up to limit pending tasks, the most urgent first. It does not return running tasks.
 	Due(ctx context.Context, limit int, running map[Task]bool) ([]Task, error)
-	// Do performs one task. Afterwards the task must no longer be pending; otherwise Do must return an error, which ends the loop.
-	Do(ctx context.Context, t Task) (Signal, error)
+	// Do performs one task. Afterwards the task must no longer be pending; otherwise Do must return an error, which ends the loop. Do may
+	// call sent when the requests of the task have succeeded and their result is not stored yet. Then another task may start.
+	Do(ctx context.Context, t Task, sent func()) (Signal, error)
 	// Ended is called when the loop has processed the result of Do and the task no longer counts as running.
 	Ended(t Task)
 }
@@ -34,7 +36,8 @@ const batch = 32
 // Loop works until nothing is pending, the gate is closed, the lease is lost or the dispatcher drains. It runs tasks concurrently;
 // concurrency returns their current maximum number. It returns after the last running task has completed.
 func Loop(ctx context.Context, t *Ownership, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
-	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
+	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result),
+		storing: map[Task]bool{}, more: make(chan struct{}, 1)}
 	return l.run(ctx)
 }
 
@@ -49,6 +52,10 @@ type loop struct {
 	running map[Task]bool
 	results chan result
 	err     error
+
+	mu      sync.Mutex
+	storing map[Task]bool // running tasks that only store their results
+	more    chan struct{} // receives when a task is added to storing
 }
 
 type result struct {
@@ -81,6 +88,7 @@ func (l *loop) run(ctx context.Context) error {
 		select {
 		case r := <-l.results:
 			delete(l.running, r.task.key())
+			l.stored(r.task)
 			r.signal.Urgent = r.task.Urgent
 			l.gate.Report(l.now(), r.signal)
 			if r.err != nil && l.err == nil {
@@ -91,11 +99,40 @@ func (l *loop) run(ctx context.Context) error {
 		case <-l.t.wake:
 			refill = true
 		case <-draining:
+		case <-l.more:
 		}
 	}
 }
 
 func (l *loop) slots(t Task) int { return l.gate.Slots(l.now(), l.concurrency(), t.Urgent) }
+
+// room reports whether a task may start. Tasks that only store their results do not count, so that the target is always busy even if the
+// store is slow. Their number is limited, so that the store is not overloaded. If only one task may run, because the state of the target is
+// unknown or the target allows only one request at a time, the next task starts after its result is processed.
+func (l *loop) room(t Task) bool {
+	limit := l.slots(t)
+	if limit > 1 {
+		l.mu.Lock()
+		limit += min(len(l.storing), limit)
+		l.mu.Unlock()
+	}
+	return len(l.running) < limit
+}
+
+// sent records that a task only stores its result.
+func (l *loop) sent(t Task) {
+	l.mu.Lock()
+	l.storing[t.key()] = true
+	l.mu.Unlock()
+	notify(l.more)
+}
+
+// stored records that a task has ended.
+func (l *loop) stored(t Task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.storing, t.key())
+}
 
 // stopped reports whether no further task may start.
 func (l *loop) stopped(ctx context.Context) bool {
@@ -116,7 +153,7 @@ func (l *loop) fill(ctx context.Context) {
 }
 
 func (l *loop) begin(ctx context.Context) {
-	for len(l.queue) > 0 && len(l.running) < l.slots(l.queue[0]) {
+	for len(l.queue) > 0 && l.room(l.queue[0]) {
 		t := l.queue[0]
 		for r := range l.running {
 			if r.Stage < t.Stage {
@@ -126,7 +163,7 @@ func (l *loop) begin(ctx context.Context) {
 		l.queue = l.queue[1:]
 		l.running[t.key()] = true
 		go func() {
-			s, err := l.work.Do(ctx, t)
+			s, err := l.work.Do(ctx, t, func() { l.sent(t) })
 			l.results <- result{t, s, err}
 		}()
 	}

@@ -73,6 +73,7 @@ type Deps struct {
 	Line  func(record func(wirelog.Exchange), secrets ...string) Line
 	Lease engine.Lease
 	Valid func() bool // reports whether the lease has not expired by the local clock
+	Sent  func()      // called when the sequence has succeeded and its result is not stored yet
 }
 
 // End is the result of a sequence.
@@ -153,6 +154,9 @@ func (r *run) do(ctx context.Context) error {
 	}
 	interrupted := (ctx.Err() != nil || !r.Valid()) && r.outcome.Class == engine.Transient
 	r.conclude(interrupted)
+	if r.outcome.Class == engine.Done {
+		r.Sent()
+	}
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
 	defer cancel()
 	status, err := r.Ledger.Finish(store, r.Lease, r.finish)

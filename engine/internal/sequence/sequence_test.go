@@ -128,11 +128,11 @@ func TestRun_Order(t *testing.T) {
 	}{
 		"a create without an identifier is stored before it is sent": {
 			state: ann(""), end: engine.StatusClean,
-			log: []string{"Begin", "States", "Turn", "GET", "Halts", "Begin a create", "Turn", "Halts", "POST", "Finish"},
+			log: []string{"Begin", "States", "Turn", "GET", "Halts", "Begin a create", "Turn", "Halts", "POST", "sent", "Finish"},
 		},
 		"a create with an identifier is not stored before": {
 			state: ann("u-1"), end: engine.StatusClean,
-			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "Finish"},
+			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "sent", "Finish"},
 		},
 		"halts are checked after the turn, and a halt prevents the request": {
 			state: ann("u-1"), halts: []engine.Halt{{Operation: engine.OpCreate, Reason: "an incident"}}, end: engine.StatusHeld,
@@ -140,7 +140,7 @@ func TestRun_Order(t *testing.T) {
 		},
 		"a change that is sent as the lease ends is requeued": {
 			state: ann("u-1"), late: true, lost: engine.ErrLeaseLost,
-			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "Finish", "Recheck"},
+			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "sent", "Finish", "Recheck"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +158,7 @@ func TestRun_Order(t *testing.T) {
 				},
 				Ledger: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
 				Valid: func() bool { return !c.late || r.log[len(r.log)-1] != "POST" },
+				Sent:  func() { r.log = append(r.log, "sent") },
 				Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
 					return line{connection.Line(connector.RateLimiter("app"), record, secrets...), r}
 				},
