@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
@@ -44,6 +45,7 @@ type Daemon struct {
 	engine   *provision.Engine
 	owner    string
 	settings atomic.Pointer[settings]
+	feed     control.Feed
 	usage    *usage
 	metrics  *serving.MetricsServer
 	counted  *enginemetrics.Metrics
@@ -119,7 +121,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	d.metrics.Serve(ctx, d.metricsPage(), o.Logger)
 	d.server = serving.Serve(listener, handler, secure, o.Logger)
 	d.OnClose(d.server.Close)
-	d.OnClose(func(context.Context) error { d.stop(); return nil })
+	d.OnClose(func(context.Context) error { d.stop(); d.feed.Close(); return nil })
 	base := d.server.URL()
 	d.ready = Ready{
 		BaseURL: base, EngineURL: base + desiredapi.DefaultPrefix, AdminToken: created, MetricsURL: d.metrics.URL(), PID: os.Getpid(),
@@ -179,7 +181,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.feed.Wake})
 	if err != nil {
 		return err
 	}

@@ -145,6 +145,9 @@ func (c *caller) send(method, path, media string, body io.Reader) (response, err
 		return response{}, err
 	}
 	defer res.Body.Close()
+	if res.Header.Get("Content-Type") == "text/event-stream" { // does not end
+		return response{res.StatusCode, res.Header, ""}, nil
+	}
 	text, err := io.ReadAll(res.Body)
 	return response{res.StatusCode, res.Header, string(text)}, err
 }

@@ -27,6 +27,9 @@ const (
 // of them.
 const engineAPI = "engineAPI"
 
+// maxStreams is the number of callers of all tenants that may wait for events. Each tenant has at most Limits.InFlight of them.
+const maxStreams = 1000
+
 // handler returns the handler of all paths.
 func (d *Daemon) handler() (http.Handler, error) {
 	d.usage = newUsage(d.options.Limits, time.Now)
@@ -40,7 +43,7 @@ func (d *Daemon) handler() (http.Handler, error) {
 	behind := func(next http.Handler) http.Handler { return next } // the handler below is behind the guard
 	operators, err := control.New(control.Options{
 		Engine: d.engine, Directory: d.store, Update: d.db.transact, Authorize: behind, Permit: g.permitControl, Tenant: tenantPrefix,
-		Names: names{d.store}, Logger: d.options.Logger,
+		Names: names{d.store}, Feed: &d.feed, Streams: maxStreams, Logger: d.options.Logger,
 	})
 	if err != nil {
 		return nil, err
