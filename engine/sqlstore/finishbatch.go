@@ -95,8 +95,8 @@ func (s *Store) finishAll(ctx context.Context, tx *sqldb.Tx, l engine.Lease, kin
 
 // finishTogether stores results in the rows of the principals, which are locked, and in the lane row, with the exchanges and events. It
 // returns the stored status by principal.
-func (s *Store) finishTogether(ctx context.Context, tx *sqldb.Tx, l engine.Lease, kind engine.Kind, results []*result, finished []store.Finish,
-	events []engine.Event) (map[string]engine.Status, error) {
+func (s *Store) finishTogether(ctx context.Context, tx *sqldb.Tx, l engine.Lease, kind engine.Kind, results []*result,
+	finished []store.Finish, events []engine.Event) (map[string]engine.Status, error) {
 	states, err := stateRows(l.App, kind, results)
 	if err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ var Rules = []Rule{
 			"engine", "engine/internal/pause", "engine/internal/signature", "engine/sqlstore", "internal/egress", "internal/sqldb",
 		},
 		Tests: append([]string{"engine/...", "scim", "internal/sqldb/sqlopen"}, testDatabases...),
-		Why: "deliveries read the events of a store by an interface of their own, and have their own tables in the database of the store"},
+		Why:   "deliveries read the events of a store by an interface of their own, and have their own tables in the database of the store"},
 	{Package: "engine/control",
 		May:   []string{"engine", "engine/control/client", "engine/jobs", "engine/provision", "internal/errtext", "internal/rest", "scim"},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
@@ -255,7 +255,8 @@ var Confined = []struct {
 	{"github.com/riverqueue/river/...", []string{"engine/jobs/riverjobs"}, "a program that does not import riverjobs does not contain River"},
 	{"engine/jobs/riverjobs", []string{"cmd/internal/serving", "engine/internal/riverjobstest"},
 		"only programs and test helpers choose River, so that everything else builds without it"},
-	{"internal/sqldb/sqlopen", []string{"cmd/internal/daemon", "cmd/internal/serving", "cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
+	{"internal/sqldb/sqlopen", []string{
+		"cmd/internal/daemon", "cmd/internal/serving", "cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
 		"only mains, the composition root and test helpers open databases"},
 	{"mgmtapi/internal/assembly", []string{"mgmtapi", "mgmtapi/internal/apitest/..."}, "the management API is opened by mgmtapi.Open"},
 	{"go.yaml.in/yaml/v3", nil, "all YAML is read by github.com/goccy/go-yaml, so that all files follow the same rules"},
