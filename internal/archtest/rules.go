@@ -256,7 +256,8 @@ var Confined = []struct {
 	{"engine/jobs/riverjobs", []string{"cmd/internal/serving", "engine/internal/riverjobstest"},
 		"only programs and test helpers choose River, so that everything else builds without it"},
 	{"internal/sqldb/sqlopen", []string{
-		"cmd/internal/daemon", "cmd/internal/serving", "cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
+		"cmd/internal/daemon", "cmd/internal/serving", "cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright",
+		"internal/sqldb/sqldbtest"},
 		"only mains, the composition root and test helpers open databases"},
 	{"mgmtapi/internal/assembly", []string{"mgmtapi", "mgmtapi/internal/apitest/..."}, "the management API is opened by mgmtapi.Open"},
 	{"go.yaml.in/yaml/v3", nil, "all YAML is read by github.com/goccy/go-yaml, so that all files follow the same rules"},
