@@ -138,7 +138,6 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	}
 	s.LogStart(in.ctx)
 	s.PrintWelcome(in.ctx, in.stdout)
-	debug.FreeOSMemory() // most of the heap is garbage of the start, which the runtime would return only after minutes
 	return waitAndClose(in, s)
 }
 
@@ -230,8 +229,9 @@ type server interface {
 	Close(ctx context.Context) error
 }
 
-// waitAndClose waits until the context ends or the server stops, and closes the server within shutdownTime.
+// waitAndClose waits until the context ends or a started server stops, and closes the server within shutdownTime.
 func waitAndClose(in *invocation, s server) error {
+	debug.FreeOSMemory() // most of the heap is garbage of the start, which the runtime would return only after minutes
 	select {
 	case <-in.ctx.Done():
 		fmt.Fprintln(in.stderr, "shutting down")
