@@ -32,14 +32,17 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // rowReader is a connection whose rows have the texts as they are in its read buffer. The driver for database/sql copies each text, and a
 // document can have several megabytes.
-type rowReader struct{ *stdlib.Conn }
+type rowReader struct{ *driverConn }
+
+// driverConn is embedded under this name because a field Conn would hide the method Conn.
+type driverConn = stdlib.Conn
 
 // EachRow implements sqldb.RowReader.
 func (c *rowReader) EachRow(ctx context.Context, columns int, query string, args []any, each func(row []driver.Value) error) error {
-	if c.Conn.Conn().IsClosed() {
+	if c.Conn().IsClosed() {
 		return driver.ErrBadConn
 	}
-	rows, err := c.Conn.Conn().Query(ctx, query, args...)
+	rows, err := c.Conn().Query(ctx, query, args...)
 	if err != nil {
 		if pgconn.SafeToRetry(err) {
 			return driver.ErrBadConn
@@ -47,7 +50,7 @@ func (c *rowReader) EachRow(ctx context.Context, columns int, query string, args
 		return err
 	}
 	defer rows.Close()
-	types, row := c.Conn.Conn().TypeMap(), make([]driver.Value, columns)
+	types, row := c.Conn().TypeMap(), make([]driver.Value, columns)
 	for rows.Next() {
 		raw, fields := rows.RawValues(), rows.FieldDescriptions()
 		if len(raw) != columns {
