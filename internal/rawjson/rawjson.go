@@ -70,7 +70,7 @@ func (m *Members) fail() bool {
 // Complete reports, after Next returned false, whether the end of the object was reached.
 func (m *Members) Complete() bool { return m.ok }
 
-// End returns the offset after the value that starts at text[pos], or a negative number if the text ends before.
+// End returns the offset after the value that starts at text[pos], or a negative number if the value is missing or incomplete.
 func End(text []byte, pos int) int {
 	switch at(text, pos) {
 	case 0:
