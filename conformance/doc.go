@@ -11,12 +11,14 @@
 // objects that a run creates, prospects.go those that the next request may create, deletes.go those that the target claims to have deleted.
 // journal.go stores all of them on disk, and cleanup.go removes them after a crash.
 //
-// A target may respond to the same request in different ways. steadiness.go detects this and has the result, lag.go measures the time
-// until a created object can be read, and repeats.go repeats requests that failed. A target may also alter or reject what checks send, or
-// lack a feature: survey.go tests the attributes of users, substitute.go repeats checks with other attributes, reduced.go creates objects
-// with fewer members, removal.go handles targets that delete nothing, and rights.go tokens that cannot write.
+// A target may respond to the same request in different ways. The result of a run describes how steady the target was: steadiness.go has
+// its type, and measures whether the order of lists is stable. lag.go measures the time until a created object can be read. repeats.go
+// repeats requests that failed. A target may also alter or reject what checks send, or lack a feature: survey.go tests which attributes of
+// users the target stores as sent, substitute.go repeats checks with other attributes, reduced.go creates objects with fewer members,
+// removal.go detects that the target deletes no objects, and rights.go that the credentials of the run do not permit writes.
 //
-// The files client_*.go run the client flows of profiles.
+// A profile describes the requests of a provisioning client such as Okta (profile.go). The files client_*.go send them and evaluate the
+// responses.
 //
 // The package is not a load generator, not a SCIM client library and not a validator of single documents. It does not need testing.T:
 // results are plain data.

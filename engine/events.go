@@ -34,8 +34,8 @@ const (
 	GroupDismissed EventType = "group.dismissed"
 
 	AppPaused      EventType = "app.paused"      // a hold started: the target returned 429, or 503 with Retry-After
-	AppBreaker     EventType = "app.breaker"     // a hold started: several requests in a row failed
-	AppQuarantined EventType = "app.quarantined" // a hold started: the target rejects the credentials
+	AppBreaker     EventType = "app.breaker"     // a hold started: Options.BreakerAfter consecutive sequences failed
+	AppQuarantined EventType = "app.quarantined" // a hold started: the target returned 401 or 403
 	AppReleased    EventType = "app.released"    // the hold ended
 
 	DeactivationOverdue EventType = "deactivation.overdue" // see Overdue

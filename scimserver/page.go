@@ -116,7 +116,8 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 }
 
 // fill appends resources until the buffer has the size or a large resource, or the page is complete. A page has at most one large resource
-// in memory, so that pages that wait for memory do not wait for each other. fill reports whether the page is complete.
+// in memory, and releases it before it waits for the memory of the next one, so that pages do not wait for each other. fill reports whether
+// the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
 	for len(p.out) < size && p.large.weight == 0 {
 		if len(p.queue) == 0 {

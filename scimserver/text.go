@@ -287,7 +287,7 @@ func (res *rawResource) resource() *splice.Resource {
 	return &res.spliced
 }
 
-// dropCuts removes the cuts after an offset, before the text after this offset is written again.
+// dropCuts removes the cuts at or after an offset of the representation, whose text from there on is then written again.
 func (res *rawResource) dropCuts(after int) {
 	for res.cuts != nil && len(*res.cuts) > 0 && (*res.cuts)[len(*res.cuts)-1].At >= after {
 		*res.cuts = (*res.cuts)[:len(*res.cuts)-1]

@@ -143,7 +143,7 @@ var filterGrammar = []check{
 		Fixture:      people,
 		Requests:     2,
 		Why:          "Clients generated from schemas qualify every name; their lookups fail if the server does not resolve the URN.",
-		Fix:          "Split a qualified name at the last colon, also before square brackets; the dot in 2.0 is not a separator.",
+		Fix:          "Split a qualified name at the last colon, also before square brackets; the dot in the URN is not a separator.",
 		Run: rows(false, row{scim.UserSchema + `:userName eq "«P»ada@example.com"`, "ada"},
 			row{scim.UserSchema + `:emails[type eq "work" and value sw "«P»dan"]`, "dan"}),
 	},

@@ -281,8 +281,8 @@ func dateTimeCheck(operator, title string, table func(at time.Time, text string)
 		Requests:     len(table(time.Time{}, "")),
 		Why: "An incremental import requests the users that changed since the last import; a wrong comparison of times loses a " +
 			"change or imports it again every time.",
-		Fix: "Parse the operand, and compare it with the stored time in the precision of the times in responses: if responses have " +
-			"milliseconds, round the stored time to milliseconds in the same way.",
+		Fix: "Parse the operand, and compare it with the time that the responses contain: if the server stores microseconds but " +
+			"returns milliseconds, round or truncate the stored time as for a response before the comparison.",
 		Run: func(ctx context.Context, t *T) {
 			text := t.Fixture["cyd"].Resource.Complex("meta").Text("created")
 			at, err := schema.ParseDateTime(text)

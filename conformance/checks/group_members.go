@@ -101,7 +101,7 @@ var memberChanges = func() []check {
 			[]string{"ann", "ben"}, func(id func(string) string) []doc {
 				return []doc{{"op": "add", "path": "members", "value": doc{"value": id("ben")}}}
 			}, true},
-		{"patch-core-urn", "PATCH add adds a member if the path consists of the URN of the Group schema and members", reqs("RFC7644-3.5.2-19"),
+		{"patch-core-urn", "PATCH add adds a member if the path is members, qualified with the URN of the Group schema", reqs("RFC7644-3.5.2-19"),
 			must, []string{"ann"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
 				return []doc{{"op": "add", "path": scim.GroupSchema + ":members", "value": memberList(id("ben"))}}
 			}, false},
@@ -129,8 +129,8 @@ var memberChanges = func() []check {
 	repeated.Why = "A client that counts the members, or that removes one of them by its value, has another result than the server."
 	repeated.Fix = "Remove repeated values from the new list before storing it, or return 400."
 	qualified := slices.IndexFunc(out, func(c check) bool { return c.ID == "groups.patch-core-urn" })
-	out[qualified].Fix = "Split the path at its last colon into the URN of the schema and members; the dot in 2.0 does not start a " +
-		"sub-attribute. Then handle the operation in the same way as with the path members."
+	out[qualified].Fix = "Split the path at its last colon into the URN of the schema and the name members; the dot in the URN does not " +
+		"start a sub-attribute. Then handle the operation in the same way as with the path members."
 	return append(out, repeated)
 }()
 

@@ -240,7 +240,7 @@ var patchMatrix = cells(
 		ops:   ops(doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
 		want:  wants("name.givenName", "Ada", "name.familyName", "Check"),
 		why:   whyCell,
-		fix:   "Split the path at its last colon into the URN and name.givenName; the dot in 2.0 does not start a sub-attribute.",
+		fix:   "Split the path at its last colon into the URN and name.givenName; the dot in the URN does not start a sub-attribute.",
 	},
 	patchCell{
 		id:     "replace-extension",

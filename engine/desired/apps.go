@@ -51,9 +51,10 @@ func existing(ctx context.Context, q sqldb.Queryer, app string) (appRow, error) 
 // lock makes the writes of an app run one at a time.
 func lock(ctx context.Context, tx *sqldb.Tx, app string) error { return tx.Lock(ctx, "desired/"+app) }
 
-// PutApp creates or replaces an app. It reports whether the content changed: for a repetition, and for a higher version with the same
-// content, changed is false. If the change of the target or of the mapping may affect users and groups, the engine gets marks for all of
-// them. After other changes, such as credentials or the end of a pause, the engine continues with the pending work of the app.
+// PutApp creates or replaces an app. It reports whether the content changed: if the stored content is the same, whether under the same
+// version or a lower one, changed is false. If the change of the target or of the mapping may affect users and groups, the engine gets
+// marks for all users and groups of the app. After other changes, such as credentials or the end of a pause, the engine continues with the
+// pending work of the app.
 func (s *Store) PutApp(ctx context.Context, a App) (changed bool, err error) {
 	if err := a.check(); err != nil {
 		return false, err

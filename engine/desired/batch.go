@@ -19,7 +19,7 @@ type BatchOptions struct {
 type BatchReport struct {
 	Lines     int
 	Applied   int
-	Unchanged int // repetitions, and lines with the op presentUser or presentGroup
+	Unchanged int // repetitions, higher versions with the same content, and lines with the op presentUser or presentGroup
 	Stale     int // a higher version is stored
 	Failed    int // rejected for another reason
 	// StaleLines and FailedLines are the first MaxReported lines of each kind.

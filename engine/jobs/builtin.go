@@ -31,7 +31,7 @@ const (
 	storePause = time.Second
 	// idle is the time between two calls of ClaimJobs if no job is waiting.
 	idle = time.Hour
-	// lastWrite is the maximum time in which the result of a job is stored after the context of Stop has ended.
+	// lastWrite is the time limit of a call that stores the result of a job. The call continues when the context of Stop ends.
 	lastWrite = 5 * time.Second
 )
 

@@ -50,7 +50,8 @@ func (f *faultPoints) hit(name string) {
 	}
 }
 
-// stopTime is longer than a stop of all threads takes. A process that was stopped for longer continues immediately.
+// stopTime is longer than the kernel takes to stop all threads after the signal. The sleep continues during the stop. If SIGCONT is sent
+// later than stopTime after the signal, hit therefore returns immediately.
 const stopTime = 500 * time.Millisecond
 
 // reading adds the point of a call that only reads the store. One point is enough, because a read changes nothing.

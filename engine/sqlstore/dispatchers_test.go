@@ -37,8 +37,8 @@ const (
 )
 
 // BenchmarkDispatchers simulates the dispatchers of 10, 100 and 1,000 processes with the statements of the store, on PostgreSQL with
-// 100,000 apps of which 100 per second become due. Each dispatcher claims lanes twice a second and releases them immediately, and every 2.5
-// s sends a heartbeat and takes over the lanes of dead processes. All dispatchers share 32 connections. tx/s and %-cpu (100 % is one
+// 100,000 apps of which 100 per second become due. Each dispatcher claims lanes twice a second and releases them immediately. Every 2.5s it
+// sends a heartbeat and takes over the lanes of dead processes. All dispatchers share 32 connections. tx/s and %-cpu (100 % is one
 // processor) are those of the server, claim-p99-ms and beat-p99-ms include the wait for a connection, and wait-p99-ms is the time until a
 // due lane is claimed. ended is the number of processes whose heartbeat was too late.
 func BenchmarkDispatchers(b *testing.B) {

@@ -13,7 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Start implements store.Sequences. The row of in_flight is written after the lane row is locked, as in a takeover.
+// Start implements store.Sequences. The row of in_flight is written after the lane row is locked. A takeover locks the lane row, too, and
+// therefore finds every row of in_flight that was written before it.
 func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
 	noted, err := encodeJSON(inFlight)
 	if err == nil {
@@ -49,7 +50,8 @@ func (s *Store) RecheckInFlight(ctx context.Context, l engine.Lease, now time.Ti
 				return err
 			}
 		}
-		// Mark has locked the lane row. If the lease is still valid now, it stays valid until the end of the transaction.
+		// Mark has locked the lane row if there are marks, otherwise fence does. If the lease is still valid now, it stays valid until the
+		// end of the transaction.
 		if err := fence(ctx, tx, l); err != nil {
 			return err
 		}

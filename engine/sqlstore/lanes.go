@@ -134,7 +134,7 @@ func release(d sqldb.Dialect) string {
 		WHERE app_id IN (SELECT app_id FROM own) AND app_id = ? AND epoch = ? RETURNING kicks, marks`
 }
 
-// firstDue returns the earliest time of the pending principals and rechecks of an app, or NULL if the app has none.
+// firstDue returns the earliest time for which a principal or a recheck of an app is scheduled, or NULL if none is scheduled.
 func firstDue(ctx context.Context, tx *sqldb.Tx, app string) (first sql.NullInt64, err error) {
 	query, args := `SELECT (SELECT MIN(recheck_at) FROM {in_flight} WHERE app_id = ? AND recheck_at IS NOT NULL)`, []any{app}
 	for _, set := range dueSets {

@@ -190,11 +190,11 @@ func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn f
 	return nil
 }
 
-// fence returns ErrLeaseLost if the lease is no longer valid. Otherwise it locks the lane row, so that the lease stays valid until the end
-// of the transaction. The lock (FOR KEY SHARE) conflicts only with the deletion of the row and with FOR UPDATE, with which Claim, Release
-// and a takeover lock the row before they change the epoch. The transactions of the lane therefore wait neither for each other nor for
-// marks, although both change other columns of the row. A transaction does not change the lane row after fence, because two transactions
-// that hold the shared lock could wait for each other.
+// fence returns ErrLeaseLost if the lease is no longer valid. Otherwise the lease stays valid until the end of the transaction: SQLite runs
+// one transaction at a time, and on PostgreSQL fence locks the lane row. The lock (FOR KEY SHARE) conflicts only with the deletion of the
+// row and with FOR UPDATE, with which Claim, Release and a takeover lock the row before they change the epoch. A transaction that calls
+// fence therefore waits neither for another one nor for marks and results, which change other columns of the row. A transaction does not
+// change the lane row after fence, because two transactions that hold the shared lock could wait for each other.
 func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
 	var app string
 	var epoch int64

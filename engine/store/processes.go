@@ -29,7 +29,7 @@ type Processes interface {
 	// their principals in flight. A locked lane is left for a later call. Reap removes a process 60s after its death, unless it still has
 	// lanes. id is the process that calls Reap.
 	Reap(ctx context.Context, id string, w When) ([]Takeover, error)
-	// Leave ends a process. Lanes that the process still has are taken over immediately. An unknown process is ignored.
+	// Leave ends a process, and takes over its remaining lanes as Reap does. An unknown process is ignored.
 	Leave(ctx context.Context, id string, w When) error
 	// Processes lists the processes, those that are dead included, by start.
 	Processes(ctx context.Context) ([]engine.Process, error)

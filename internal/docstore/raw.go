@@ -58,7 +58,7 @@ type RawPage struct {
 // Texts reads the documents of a collection without decoding them.
 type Texts struct{ t *table }
 
-// TextsOf returns the texts of a collection.
+// TextsOf returns the Texts that reads a collection.
 func TextsOf(c Table) Texts { return Texts{c.core()} }
 
 // Get passes the document with the id to the function use. It returns ErrNotFound if there is none. longest is RawQuery.Longest.

@@ -70,7 +70,7 @@ func (m *Members) fail() bool {
 // Complete reports, after Next returned false, whether the end of the object was reached.
 func (m *Members) Complete() bool { return m.ok }
 
-// End returns the offset after the value that starts at text[pos], or a negative number if the text ends before.
+// End returns the offset after the value that starts at text[pos], or a negative number if the value is missing or incomplete.
 func End(text []byte, pos int) int {
 	switch at(text, pos) {
 	case 0:
@@ -95,7 +95,7 @@ func End(text []byte, pos int) int {
 // nearby is the length up to which a string is searched byte by byte, which is faster than a call for short strings.
 const nearby = 32
 
-// stringEnd returns the offset after the string that starts with the quote at text[pos], or a negative number if the text ends before.
+// stringEnd returns the offset after the string that starts with the quote at text[pos], or a negative number if its end is missing.
 func stringEnd(text []byte, pos int) int {
 	near := text[:min(pos+nearby, len(text))]
 	i := pos + 1
@@ -123,7 +123,7 @@ func stringEnd(text []byte, pos int) int {
 	return -1
 }
 
-// containerEnd returns the offset after the object or array that starts at text[pos], or a negative number if the text ends before.
+// containerEnd returns the offset after the object or array that starts at text[pos], or a negative number if its end is missing.
 func containerEnd(text []byte, pos int) int {
 	depth := 0
 	for i := pos; i < len(text); i++ {

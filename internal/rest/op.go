@@ -93,7 +93,7 @@ type row struct {
 	calls             calls
 }
 
-// row sets the parts of r.
+// row stores the operation in r.
 func (o Op[Req, Resp]) row(r *row) {
 	i := &r.info
 	i.ID, i.Tag, i.Summary, i.Description, i.Scopes = o.ID, o.Tag, o.Summary, o.Description, o.Scopes

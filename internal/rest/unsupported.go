@@ -21,7 +21,7 @@ type Unsupported[Req any] struct {
 	Error func(req *Req) error
 }
 
-// row sets the parts of r.
+// row stores the operation in r.
 func (u Unsupported[Req]) row(r *row) {
 	u.op().row(r)
 	r.info.Unsupported = true

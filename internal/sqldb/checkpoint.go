@@ -17,12 +17,13 @@ const (
 	// checkpointRounds is the maximum number of checkpoints in a row. They end when at most restLength frames are not copied yet, which may
 	// take several checkpoints because updates add frames meanwhile.
 	checkpointRounds = 4
-	// waitLength is the length of the WAL, in frames, at which the writer copies the frames itself, and updates wait: they add frames faster
-	// than the checkpointer copies them.
+	// waitLength is the length of the WAL, in frames, at which the writer copies the frames itself, while updates wait. The WAL becomes
+	// this long if updates add frames faster than the goroutine of the checkpointer copies them.
 	waitLength = 2 * checkpointAt
 	// inspectEvery is the number of commits after which the writer inspects the WAL.
 	inspectEvery = 16
-	// checkpointPause is the minimum time between two inspections of the WAL. Without commits, the WAL is not inspected.
+	// checkpointPause is the minimum time between two inspections of the WAL by the goroutine of the checkpointer. It inspects the WAL only
+	// after commits.
 	checkpointPause = 50 * time.Millisecond
 	// restartTries is the maximum number of times, a millisecond apart, that the writer waits for readers of the WAL.
 	restartTries = 10
@@ -33,9 +34,9 @@ const (
 //
 // The WAL starts again at its beginning only if all frames are copied and no reader uses it. While updates add frames, a concurrent
 // checkpoint cannot copy all of them. So the goroutine of the group commit copies the rest, between two batches: at most about restLength
-// frames, once per checkpointAt frames. If updates add frames faster than this goroutine copies them, because the disk is slow or the
-// processors are busy, the group commit calls inspect, and updates wait: the WAL has at most waitLength frames and those of inspectEvery
-// commits.
+// frames, once per checkpointAt frames. If the disk is slow or the processors are busy, updates may add frames faster than the goroutine of
+// the checkpointer copies them. The group commit then copies the frames by inspect, while updates wait: the WAL has at most waitLength
+// frames and those of inspectEvery commits.
 //
 // A snapshot that a reader holds cannot be overwritten. Until the reader ends it, the WAL grows by what the updates write. Afterwards the
 // next checkpoint copies all of it.
@@ -46,8 +47,8 @@ type checkpointer struct {
 	wake    chan struct{} // a commit has happened
 	closing chan struct{}
 	stopped chan struct{}
-	running sync.Mutex // held during a checkpoint of this goroutine
-	next    int64      // length at which the writer copies the frames next; only the writer uses it
+	running sync.Mutex // held during a checkpoint by loop or inspect: SQLite runs one at a time
+	next    int64      // length of the WAL, in frames, at which inspect copies them next; only inspect uses it
 }
 
 func newCheckpointer(conn *sql.DB, log *slog.Logger) *checkpointer {
@@ -84,7 +85,7 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// report logs the error of a checkpoint. The next commit, or SQLite's own checkpoint, tries again.
+// report logs the error of a checkpoint. After a later commit, the checkpointer or SQLite itself starts another one.
 func (c *checkpointer) report(err error) {
 	if err != nil {
 		c.log.Error("WAL not checkpointed", "error", err)
@@ -113,9 +114,9 @@ func (c *checkpointer) work() error {
 	return err
 }
 
-// inspect copies the frames of a WAL that is too long. The group commit calls it between two batches.
+// inspect copies the frames of a WAL that has at least waitLength frames. The group commit calls it between two batches.
 //
-// While a reader holds a snapshot, frames cannot be overwritten. Then inspect tries it again after waitLength frames.
+// While a reader holds a snapshot, the frames cannot be overwritten. inspect then copies frames again after waitLength further frames.
 func (c *checkpointer) inspect(ctx context.Context, conn *sql.Conn) error {
 	w, err := checkpoint(ctx, conn, "NOOP")
 	if err != nil {
@@ -125,7 +126,7 @@ func (c *checkpointer) inspect(ctx context.Context, conn *sql.Conn) error {
 		c.next = min(c.next, w.frames+waitLength)
 		return nil
 	}
-	c.running.Lock() // SQLite runs one checkpoint at a time
+	c.running.Lock()
 	w, err = restart(ctx, conn)
 	c.running.Unlock()
 	c.next = waitLength
@@ -154,7 +155,8 @@ func checkpoint(ctx context.Context, conn interface {
 }
 
 // restart copies the rest of the WAL and lets the next update write to its beginning. It waits a few milliseconds at most for readers that
-// use the WAL; readers that begin in the meantime do not use it. The result is busy if a reader holds a snapshot that is in the WAL.
+// use the WAL; readers that begin in the meantime do not use it. If a reader still uses the WAL then, the result is busy, and the next
+// update appends to the WAL.
 func restart(ctx context.Context, conn *sql.Conn) (w wal, err error) {
 	restore, err := waitFor(ctx, conn, 0)
 	if err != nil {

@@ -323,7 +323,7 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 	if err != nil {
 		return fmt.Errorf("sqldb: begin: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
 	if wait != DefaultWait {
 		restore, err := waitFor(ctx, conn, wait)
 		if err != nil {

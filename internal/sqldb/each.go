@@ -73,7 +73,7 @@ func eachOfDriver(ctx context.Context, db *sql.DB, columns int, query string, ar
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
 	result := errNotRun
 	broken := conn.Raw(func(c any) error {
 		if own, ok := c.(RowReader); ok {

@@ -157,7 +157,7 @@ func (g *group) take(fn func(ctx context.Context, conn *sql.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
 	g.rows.began()
 	g.rows.commits(nil)
 	defer g.rows.committed(conn, nil)
@@ -172,7 +172,7 @@ func (g *group) batch(first *job) {
 	ctx := context.Background()
 	conn, err := g.writer.Conn(ctx)
 	if err == nil {
-		defer conn.Close() //nolint:errcheck // it only gives the connection back
+		defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
 		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func (db *DB) updateOnConn(ctx context.Context, level sql.IsolationLevel, fn fun
 	if err != nil {
 		return fmt.Errorf("sqldb: begin: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
 	tx := &Tx{conn: statementsConn{conn}, texts: db.texts}
 	err = db.run(tx, fn)
 	if err == nil {
@@ -70,7 +70,7 @@ func (db *DB) beginOnConn(ctx context.Context, level sql.IsolationLevel) (*sql.C
 			return conn, nil
 		}
 		rollbackOnConn(ctx, conn)
-		_ = conn.Close() // ignore the error: it only gives the connection back
+		_ = conn.Close() // ignore the error: it only returns the connection to the pool
 		if !errors.Is(err, driver.ErrBadConn) || try == beginTries {
 			return nil, err
 		}

@@ -109,7 +109,7 @@ func (c *cachedRows) commits(jobs []*job) {
 	c.Commits(keys, anyRow)
 }
 
-// committed calls Cache.Committed after the commit of the jobs, and passes its stamp to them.
+// committed calls Cache.Committed after the commit of the jobs, and stores the returned stamp in their transactions.
 func (c *cachedRows) committed(conn *sql.Conn, jobs []*job) {
 	if c == nil {
 		return

@@ -32,7 +32,7 @@ func checkSessions(ctx context.Context, db *sql.DB, d Dialect) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() //nolint:errcheck // it only gives the connection back
+		defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
 		conns[i] = conn
 	}
 	for _, conn := range []*sql.Conn{conns[0], conns[1], conns[0]} {

@@ -90,7 +90,8 @@ func rawMembers(t *testing.T, s scimserver.Store) {
 	}
 }
 
-// rawSelect compares pages of SelectRaw with those of Select, and with the same pages in parts of one resource.
+// rawSelect checks that pages of SelectRaw equal those of Select, and that a page read in parts, one resource at a time, equals the page
+// read as a whole.
 func rawSelect(t *testing.T, s scimserver.Store) {
 	raw, all := rawStore(t, s)
 	one, err := filter.Parse(`userName eq "USER 3"`)

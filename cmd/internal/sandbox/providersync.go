@@ -19,7 +19,7 @@ var errChanged = rest.Failf(rest.CodeMoved, "Another replica of the sandbox chan
 // changeAttempts is the maximum number of attempts of a change that fails with errChanged.
 const changeAttempts = 10
 
-// retried retries a change that fails with errChanged.
+// retried runs a change, at most changeAttempts times, until it succeeds or fails with another error than errChanged.
 func retried(change func() error) (err error) {
 	for range changeAttempts {
 		if err = change(); !errors.Is(err, errChanged) {

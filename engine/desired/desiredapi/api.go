@@ -107,7 +107,7 @@ func newHandler(o Options) (*rest.Handler, error) {
 }
 
 // maxInFlight is the maximum number of bytes that the requests in flight hold. An upload holds 4 MiB. The callers of a tenant get half of
-// the maximum together.
+// the maximum together; without Options.Tenant, all callers do. Further requests get 429 with Retry-After.
 const maxInFlight = 256 << 20
 
 func newAPI(o Options) *api {

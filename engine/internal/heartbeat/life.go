@@ -55,8 +55,10 @@ const (
 // Every returns the longest interval between two heartbeats.
 func Every(lease time.Duration) time.Duration { return lease / beats }
 
-// Begin begins a life. lease is the time without a heartbeat after which the process is dead, or 0 if the life ends only by End. sent is a
-// time before the first heartbeat was sent. When the validity ends, the context of the life ends with the cause lost.
+// Begin begins a life. lease is the time without a heartbeat after which other processes consider this one dead. sent is a time before the
+// first heartbeat was sent. The life is valid until nine tenths of lease have passed since sent, or since the last successful heartbeat was
+// sent. Then its context ends with the cause lost. If lease is 0, the life needs no heartbeats: its context ends by End, or at the end of
+// Run.
 func Begin(ctx context.Context, c Clocks, lease time.Duration, sent Moment, lost error) *Life {
 	l := &Life{clocks: c, lease: lease, lost: lost}
 	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -110,8 +112,8 @@ var ErrEnded = errors.New("heartbeat: the process has ended")
 
 // Beating has the calls of a life; all fields are required.
 type Beating struct {
-	// Send sends a heartbeat. next is the duration after which the validity of another process may end. It is negative if this duration is
-	// unknown, or if no other process exists.
+	// Send sends a heartbeat. next is the duration after which another process will be dead, unless that process sends a heartbeat before.
+	// It is negative if this duration is unknown, or if no other process exists.
 	Send func(ctx context.Context) (next time.Duration, err error)
 	// Reap is called when next has passed, unless the next heartbeat of this process is earlier.
 	Reap func()

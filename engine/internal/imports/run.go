@@ -79,9 +79,10 @@ func (w *Worker) Sweep() jobs.Kind {
 	}}
 }
 
-// Work is one attempt at an import run. A run has several attempts if the process stops, the app is paused or the target fails. Work
-// returns nil if the run has ended or another attempt works on it, and a snooze if the next attempt is to follow after a delay. When an
-// attempt starts, the store rejects further writes of the previous attempts.
+// Work is one attempt at an import run. A run has several attempts if the process stops, the app is paused, or the target or the store
+// fails. Work returns nil if the run has ended or another attempt works on it, and a snooze if the next attempt is to follow after a delay.
+// Any other error is that of an invalid key, of the store or of ctx; after the last two, the scheduler starts another attempt after a
+// backoff. When an attempt starts, the store rejects further writes of the previous attempts.
 func (w *Worker) Work(ctx context.Context, j jobs.Job) error {
 	id, err := strconv.ParseInt(j.Key, 10, 64)
 	if err != nil {

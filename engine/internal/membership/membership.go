@@ -130,7 +130,7 @@ type incarnation struct {
 func (i *incarnation) ID() string { return i.id }
 
 // live sends heartbeats until the incarnation or ctx ends. After each heartbeat, it takes over the lanes of dead processes. It also takes
-// over as soon as the validity of another process ends, so that a takeover does not wait for the next heartbeat of this process.
+// over when another process becomes dead between two heartbeats of this process, so that a takeover does not wait for the next heartbeat.
 func (m *Member) live(ctx context.Context, i *incarnation) {
 	i.Run(ctx, heartbeat.Beating{
 		Send: func(call context.Context) (time.Duration, error) {

@@ -276,7 +276,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		FetchOnlyKnownKinds: true, // processes of another version may have other kinds
 		FetchPollInterval:   s.o.Poll,
 		FetchCooldown:       min(s.o.Poll, river.FetchCooldownDefault),
-		JobTimeout:          -1, // River does not restart a job because it runs for long: heartbeats restart the jobs of dead processes
+		JobTimeout:          -1, // River neither cancels nor restarts a job that runs for long: heartbeats restart the jobs of dead processes
 	})
 	if err == nil {
 		err = client.Start(context.WithoutCancel(ctx))

@@ -8,8 +8,8 @@ import (
 const (
 	segmentSize = 256 << 10
 	maxSegments = 256
-	// ways is the number of slots of a bucket, which fill one line of a processor's cache. If the bucket of a key is full, the slot is in
-	// the neighboring bucket. If two thirds of all slots are used, both buckets are therefore rarely full.
+	// ways is the number of slots of a bucket, which fill one line of a processor's cache. A key has two buckets: if its bucket is full,
+	// its slot is in the neighboring bucket. While fewer than two thirds of all slots are used, both are rarely full.
 	ways         = 8
 	firstBuckets = 64
 	align        = 8
@@ -195,7 +195,7 @@ func (a *arena) advance() {
 	}
 }
 
-// set lets a key lead to a reference, instead of the reference that it had.
+// set stores the reference of the row of a key, and removes the previous row of the key.
 func (a *arena) set(key Key, ref uint32) {
 	if 2*a.used >= len(a.buckets)*ways && len(a.buckets) < a.most {
 		a.grow()
@@ -254,7 +254,7 @@ func (a *arena) remove(key Key) {
 	}
 }
 
-// kill marks a row as removed, because other keys lead to it, too.
+// kill marks a row as removed, because the slots of other keys may also refer to it.
 func (a *arena) kill(ref uint32) {
 	s, at := a.place(ref)
 	binary.LittleEndian.PutUint16(s.data[at:], 0)

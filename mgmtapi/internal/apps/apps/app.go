@@ -26,7 +26,7 @@ type App struct {
 	Visibility    model.AppVisibility    `json:"visibility" doc:"Where the application is shown."`
 	Features      []string               `json:"features" readOnly:"true" doc:"Enabled provisioning features."`
 	SignOnMode    catalog.Mode           `json:"signOnMode" doc:"Sign-on mode."`
-	Credentials   Credentials            `json:"credentials" doc:"How the user names and passwords of the application are set, and its keys."`
+	Credentials   Credentials            `json:"credentials" doc:"How user names, passwords, the signing key and the OAuth client are set."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
 	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 	Links         rest.Links             `json:"_links" readOnly:"true" doc:"Links."`

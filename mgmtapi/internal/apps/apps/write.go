@@ -26,7 +26,7 @@ type body struct {
 	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Default: that of the catalog entry."`
 	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
 	Visibility    visibility             `json:"visibility" doc:"Where the application is shown."`
-	Credentials   Credentials            `json:"credentials" doc:"How the user names and passwords of the application are set, and its keys."`
+	Credentials   Credentials            `json:"credentials" doc:"How user names, passwords, the signing key and the OAuth client are set."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
 }
 

@@ -143,8 +143,8 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		if err != nil {
 			return err
 		}
-		// If a deleted mapping of the same group is still stored, because the deletion is not provisioned yet, the new mapping replaces it
-		// and gets its group on the target.
+		// A deleted mapping of the same group stays stored until the deletion is provisioned. The new mapping replaces it, so that the
+		// engine updates the group that it has already created on the target.
 		if _, err := s.PushMappings.DeleteWhere(ctx, tx, docstore.Eq(model.PushMappingByPair, docstore.JoinID(req.AppID, source.ID))); err !=
 			nil {
 			return err

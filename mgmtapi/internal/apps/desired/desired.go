@@ -202,7 +202,8 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 
 // Group returns the desired state of a group on the target of an application.
 func (s *State) Group(ctx context.Context, app, group string) (out Group, err error) {
-	err = s.Store.View(ctx, func(q docstore.Reader) error { // a mapping is deleted together with its target group
+	// One snapshot: a mapping is deleted together with its target group, so separate reads could find the mapping without the group.
+	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out, err = s.group(ctx, q, app, group)
 		return err
 	})
