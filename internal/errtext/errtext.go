@@ -9,9 +9,10 @@ import (
 // packages lists the packages whose errors start with the package name. The name is for embedders and the log; Plain removes it for
 // administrators.
 var packages = []string{
-	"apps", "client", "connect", "console", "control", "desired", "desiredapi", "docstore", "engine", "enginetest", "fido", "heartbeat",
-	"hooks", "jobs", "lane", "mgmtapi", "otp", "outbox", "plan", "probe", "rest", "riverjobs",
-	"sandboxport", "scimserver", "scimstore", "seal", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
+	"apps", "client", "connect", "console", "control", "desired", "desiredapi", "docstore", "engine", "enginetest", "fido",
+	"heartbeat", "hooks", "jobs", "lane", "mgmtapi", "otp", "outbox", "plan", "probe", "pull", "rest", "riverjobs", "sandboxport",
+	"scimserver", "scimstore", "seal", "signature", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f",
+	"webhooks", "yubikey",
 }
 
 var prefix = regexp.MustCompile(`(^|: |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)

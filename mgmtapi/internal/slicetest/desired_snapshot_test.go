@@ -15,6 +15,7 @@ import (
 // sees the mapping either before or after its deletion.
 func TestDesired_GroupReadConcurrently(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		w.Unrecorded()
 		app := w.SCIMApp("HR")
 		w.Connect(app, "")
 		const count = 20
