@@ -157,8 +157,8 @@ func (g *guard) permitWebhooks(ctx context.Context, op webhooksapi.Operation) er
 	return err
 }
 
-// permit checks whether the caller may run an operation: whether the token has all permissions. A write gets an entry in the audit log, also
-// if it is rejected.
+// permit checks whether the caller may run an operation: whether the token has all permissions. A write gets an entry in the audit log,
+// also if it is rejected.
 func (g *guard) permit(ctx context.Context, id, method string, access ...string) error {
 	x := exchangeOf(ctx)
 	_, lacking := x.token.lacks(access...)

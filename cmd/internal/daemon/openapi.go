@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// OpenAPI returns the content of /openapi.json: the operations of the desired state, of webhooks, of operators and of the daemon itself. It is generated
-// from the operation tables alone, without a database.
+// OpenAPI returns the content of /openapi.json: the operations of the desired state, of webhooks, of operators and of the daemon itself. It
+// is generated from the operation tables alone, without a database.
 func OpenAPI() ([]byte, error) {
 	g := &guard{}
 	all, err := desiredapi.OpenAPI(desiredapi.Options{Permit: g.permitDesired})

@@ -28,7 +28,8 @@ type Options struct {
 	AdminToken string
 	// ReadyFile is written when all services are available. Default: none.
 	ReadyFile string
-	// Egress is the policy for the addresses of targets and of endpoints of webhooks: any, private or public. Default: any on a loopback address, otherwise private.
+	// Egress is the policy for the addresses of targets and of endpoints of webhooks: any, private or public. Default: any on a loopback
+	// address, otherwise private.
 	Egress string
 	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
 	Metrics serving.MetricsOptions

@@ -24,8 +24,8 @@ const (
 	openAPIPath = "/openapi.json"
 )
 
-// engineAPI is the id of the operation that stands for all operations of packages desiredapi, webhooksapi and control. Their own handlers authorize each
-// of them.
+// engineAPI is the id of the operation that stands for all operations of packages desiredapi, webhooksapi and control. Their own handlers
+// authorize each of them.
 const engineAPI = "engineAPI"
 
 // maxStreams is the number of callers of all tenants that may wait for events. Each tenant has at most Limits.InFlight of them.

@@ -95,8 +95,8 @@ type letter struct {
 	Status, Attempts             int
 }
 
-// TestWebhooks_SignedAndReplayed creates an endpoint over HTTP. The webhook of a provisioned user arrives signed. Those of a broken endpoint
-// become dead letters, which are replayed after a restart.
+// TestWebhooks_SignedAndReplayed creates an endpoint over HTTP. The webhook of a provisioned user arrives signed. Those of a broken
+// endpoint become dead letters, which are replayed after a restart.
 func TestWebhooks_SignedAndReplayed(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		_, remote := newTarget(t)
@@ -173,7 +173,8 @@ func TestWebhooks_SignedAndReplayed(t *testing.T) {
 	})
 }
 
-// TestWebhooks_Tenants checks that a tenant sees its own endpoints only, receives no events of another tenant, and has at most 100 endpoints.
+// TestWebhooks_Tenants checks that a tenant sees its own endpoints only, receives no events of another tenant, and has at most 100
+// endpoints.
 func TestWebhooks_Tenants(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		_, remote := newTarget(t)

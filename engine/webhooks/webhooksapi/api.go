@@ -174,8 +174,8 @@ type endpointPath struct {
 
 func (p *endpointPath) found() *endpointPath { return p }
 
-// row returns an operation. If its request has an endpointPath, the operation returns a not-found error for an unknown endpoint, and for one
-// of another tenant.
+// row returns an operation. If its request has an endpointPath, the operation returns a not-found error for an unknown endpoint, and for
+// one of another tenant.
 func row[Req, Resp any](a *api, id, route, summary string, do func(context.Context, *Req) (Resp, error)) rest.Op[Req, Resp] {
 	method, path, _ := strings.Cut(route, " ")
 	return rest.Op[Req, Resp]{

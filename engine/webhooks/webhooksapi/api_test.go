@@ -101,7 +101,8 @@ func TestOperations_Permissions(t *testing.T) {
 	require.Equal(t, 2, secrets)
 }
 
-// TestAPI_WithoutTenants uses the API of a host with neither tenants nor permissions: an endpoint without an app receives the events of all.
+// TestAPI_WithoutTenants uses the API of a host with neither tenants nor permissions: an endpoint without an app receives the events
+// of all.
 func TestAPI_WithoutTenants(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		h := serve(t, db, func(o *webhooksapi.Options) {
