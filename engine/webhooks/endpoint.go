@@ -64,6 +64,10 @@ type CreateOptions struct {
 	Secret string
 	// FromStart delivers the stored events, too. Default: only events after Create.
 	FromStart bool
+	// Within and MaxWithin limit the number of endpoints whose App or Prefix begins with Within, for example those of a tenant. Default: no
+	// limit other than those of Options.
+	Within    string
+	MaxWithin int
 }
 
 // secret is a stored secret.
@@ -223,16 +227,19 @@ func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endp
 		if err := tx.Lock(ctx, "webhooks/create"); err != nil {
 			return err
 		}
-		var all, same int
-		err := tx.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN scope = ? AND exact = ? THEN 1 ELSE 0 END), 0)
-			FROM {webhook_endpoint}`, e.scope(), bit(e.App != "")).Scan(&all, &same)
+		var all, same, within int
+		err := tx.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN scope = ? AND exact = ? THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN substr(scope, 1, ?) = ? THEN 1 ELSE 0 END), 0) FROM {webhook_endpoint}`,
+			e.scope(), bit(e.App != ""), utf8.RuneCountInString(o.Within), o.Within).Scan(&all, &same, &within)
 		switch {
 		case err != nil:
 			return err
 		case all >= s.o.MaxEndpoints:
-			return &LimitError{s.o.MaxEndpoints, false}
+			return &LimitError{Limit: s.o.MaxEndpoints}
+		case o.MaxWithin > 0 && within >= o.MaxWithin:
+			return &LimitError{Limit: o.MaxWithin, Within: true}
 		case same >= s.o.MaxPerScope:
-			return &LimitError{s.o.MaxPerScope, true}
+			return &LimitError{Limit: s.o.MaxPerScope, Scope: true}
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO {webhook_endpoint} (endpoint_id, scope, exact, url, types, secrets, description, version, disabled,
 			reason, failures, failing_since, hold_until, last_error, delivered_at, dropped, owner, epoch, lease_until, created_at, changed_at)
@@ -291,17 +298,40 @@ func (s *Service) Update(ctx context.Context, e Endpoint) (Endpoint, error) {
 			e.URL, string(types), e.Description, bit(e.Disabled), bit(e.Disabled), now, e.ID)); err != nil || !fresh {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE {webhook_endpoint} SET failures = 0, failing_since = 0, hold_until = 0 WHERE endpoint_id = ?`, e.ID)
-		if err == nil {
-			_, err = tx.Exec(ctx, `UPDATE {webhook_letter} SET next_at = ? WHERE endpoint_id = ? AND dead = 0 AND next_at > ?`, now, e.ID, now)
-		}
-		return err
+		return restart(ctx, tx, e.ID, now)
 	})
 	if err != nil {
 		return Endpoint{}, wrapped(err, "update the endpoint "+e.ID)
 	}
 	s.refresh()
 	return s.Get(ctx, e.ID)
+}
+
+// restart removes the failures of an endpoint, and ends the delays of its waiting messages.
+func restart(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
+	_, err := tx.Exec(ctx, `UPDATE {webhook_endpoint} SET failures = 0, failing_since = 0, hold_until = 0 WHERE endpoint_id = ?`, id)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE {webhook_letter} SET next_at = ? WHERE endpoint_id = ? AND dead = 0 AND next_at > ?`, now, id, now)
+	}
+	return err
+}
+
+// Enable enables an endpoint without other changes, as Update does. It also ends the delays of an endpoint that is enabled.
+func (s *Service) Enable(ctx context.Context, id string) (Endpoint, error) {
+	now := s.o.Now().UnixMilli()
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
+		err := found(tx.Exec(ctx, `UPDATE {webhook_endpoint} SET disabled = 0, reason = '', version = version + 1, changed_at = ?
+			WHERE endpoint_id = ?`, now, id))
+		if err != nil {
+			return err
+		}
+		return restart(ctx, tx, id, now)
+	})
+	if err != nil {
+		return Endpoint{}, wrapped(err, "enable the endpoint "+id)
+	}
+	s.refresh()
+	return s.Get(ctx, id)
 }
 
 // found returns ErrNotFound if a statement changed no row.

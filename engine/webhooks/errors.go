@@ -16,14 +16,18 @@ func (e *InputError) Error() string { return "webhooks: " + e.Field + ": " + e.P
 
 // LimitError is returned by Create if there are too many endpoints.
 type LimitError struct {
-	Limit int
-	Scope bool // true: endpoints with the same App or Prefix. false: all endpoints
+	Limit  int
+	Scope  bool // endpoints with the same App or Prefix
+	Within bool // endpoints of CreateOptions.Within. Both false: all endpoints
 }
 
 // Error returns a message with the limit.
 func (e *LimitError) Error() string {
-	if e.Scope {
+	switch {
+	case e.Scope:
 		return fmt.Sprintf("webhooks: an app or prefix has at most %d endpoints", e.Limit)
+	case e.Within:
+		return fmt.Sprintf("webhooks: a tenant has at most %d endpoints", e.Limit)
 	}
 	return fmt.Sprintf("webhooks: at most %d endpoints are allowed", e.Limit)
 }

@@ -113,6 +113,14 @@ func (s *Service) replay(ctx context.Context, endpoint, where string, args ...an
 	return int(n), nil
 }
 
+// Discard removes a dead letter, or returns ErrNotFound.
+func (s *Service) Discard(ctx context.Context, endpoint, message string) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
+		return found(tx.Exec(ctx, `DELETE FROM {webhook_letter} WHERE endpoint_id = ? AND dead = 1 AND message_id = ?`, endpoint, message))
+	})
+	return wrapped(err, "discard a dead letter of "+endpoint)
+}
+
 // prune removes dead letters that are too old.
 func (s *Service) prune(ctx context.Context) error {
 	before := s.o.Now().Add(-s.o.KeepDead).UnixMilli()

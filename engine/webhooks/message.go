@@ -89,11 +89,11 @@ type message struct {
 	sent    *outcome
 }
 
-// messageOf returns the message of an event.
-func messageOf(e *engine.Event, from, to int64) (*message, error) {
+// messageOf returns the message of an event, with the id of its app that the receiver sees.
+func messageOf(e *engine.Event, from, to int64, shown func(app string) string) (*message, error) {
 	body, err := json.Marshal(Message{
 		Type: e.Type, Timestamp: e.At.UTC(),
-		Data: Data{App: e.App, Seq: e.Seq, Kind: e.Kind, ID: e.Principal, EventData: e.Data, From: from, To: to},
+		Data: Data{App: shown(e.App), Seq: e.Seq, Kind: e.Kind, ID: e.Principal, EventData: e.Data, From: from, To: to},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("webhooks: %w", err)

@@ -207,7 +207,7 @@ func (r *round) read(ctx context.Context) error {
 	}
 	if len(events) > 0 && events[0].Seq > seq+1 {
 		from, to := seq+1, events[0].Seq-1
-		m, err := messageOf(&engine.Event{App: r.app, Seq: to, At: r.now, Type: Missed}, from, to)
+		m, err := messageOf(&engine.Event{App: r.app, Seq: to, At: r.now, Type: Missed}, from, to, r.s.o.Shown)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (r *round) read(ctx context.Context) error {
 	}
 	r.full = len(events) > limit
 	for i := range events[:min(len(events), limit)] {
-		m, err := messageOf(&events[i], 0, 0)
+		m, err := messageOf(&events[i], 0, 0, r.s.o.Shown)
 		if err != nil {
 			return err
 		}

@@ -44,6 +44,8 @@ type Options struct {
 	Source Source
 	// Seal encrypts the secrets of the endpoints.
 	Seal Seal
+	// Shown returns the id of an app in messages. Default: the id in the Source. A program whose apps have the prefix of a tenant removes it.
+	Shown func(app string) string
 
 	// Egress is the policy for the addresses of endpoints. Default: every address except link-local ones and metadata services. A program
 	// whose tenants choose the URLs sets engine.EgressPublic.
@@ -125,6 +127,9 @@ func (o *Options) fill() error {
 	o.MaxDead = cmp.Or(o.MaxDead, defaultDead)
 	o.Lease = cmp.Or(o.Lease, defaultLease)
 	o.Poll = cmp.Or(o.Poll, defaultPoll)
+	if o.Shown == nil {
+		o.Shown = func(app string) string { return app }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -7,7 +7,7 @@ var Public = []string{
 	"engine", "engine/control", "engine/control/client", "engine/desired", "engine/desired/desiredapi", "engine/enginetest",
 	"engine/jobs",
 	"engine/jobs/jobstest", "engine/jobs/riverjobs", "engine/mapping", "engine/metrics", "engine/provision", "engine/pull",
-	"engine/sqlstore", "engine/store", "engine/storetest", "engine/webhooks",
+	"engine/sqlstore", "engine/store", "engine/storetest", "engine/webhooks", "engine/webhooks/webhooksapi",
 	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest",
 	"scimserver/tenants",
 	"conformance", "conformance/causes", "conformance/checks", "conformance/clientgrade", "conformance/conformancetest", "conformance/lint",

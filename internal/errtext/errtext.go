@@ -12,7 +12,7 @@ var packages = []string{
 	"apps", "client", "connect", "console", "control", "desired", "desiredapi", "docstore", "engine", "enginetest", "fido",
 	"heartbeat", "hooks", "jobs", "lane", "mgmtapi", "otp", "outbox", "plan", "probe", "pull", "rest", "riverjobs", "sandboxport",
 	"scimserver", "scimstore", "seal", "signature", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f",
-	"webhooks", "yubikey",
+	"webhooks", "webhooksapi", "yubikey",
 }
 
 var prefix = regexp.MustCompile(`(^|: |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)

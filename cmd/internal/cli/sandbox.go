@@ -52,7 +52,8 @@ var flagHelp = kong.Vars{
 	"engineKey": "Keys that encrypt stored secrets: 32 bytes in base64 each, separated by commas; the first one encrypts, all decrypt. " +
 		"Default: the file PATH.key next to an SQLite database, created if missing.",
 	"engineAdmin": "Token with all permissions. Default: random, printed at the first start with a database.",
-	"engineEgress": "Allowed addresses of targets: any, private (all except loopback) or public (neither loopback nor private networks). " +
+	"engineEgress": "Allowed addresses of targets and webhooks: any, private (all except loopback) or public (neither loopback nor " +
+		"private networks). " +
 		"Default: any if --listen is a loopback address, else private.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
+	"github.com/scimwright/scimwright/engine/webhooks/webhooksapi"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -147,11 +149,21 @@ func (g *guard) permitControl(ctx context.Context, op control.Operation) error {
 	return g.permit(ctx, op.ID, op.Method, op.Access)
 }
 
-// permit checks whether the caller may run an operation. A write gets an entry in the audit log, also if it is rejected.
-func (g *guard) permit(ctx context.Context, id, method, access string) error {
+func (g *guard) permitWebhooks(ctx context.Context, op webhooksapi.Operation) error {
+	err := g.permit(ctx, op.ID, op.Method, op.Access...)
+	if missing, ok := exchangeOf(ctx).token.lacks(op.Access...); ok && errors.Is(err, engine.ErrNotPermitted) {
+		return rest.NotPermitted(rest.Info{ID: op.ID, Access: missing})
+	}
+	return err
+}
+
+// permit checks whether the caller may run an operation: whether the token has all permissions. A write gets an entry in the audit log,
+// also if it is rejected.
+func (g *guard) permit(ctx context.Context, id, method string, access ...string) error {
 	x := exchangeOf(ctx)
-	permitted := x.token.has(access)
-	if method != http.MethodGet && access != engine.AccessRead {
+	_, lacking := x.token.lacks(access...)
+	permitted := !lacking
+	if method != http.MethodGet && !slices.Contains(access, engine.AccessRead) {
 		status := 0
 		if !permitted {
 			status = http.StatusForbidden

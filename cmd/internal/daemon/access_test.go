@@ -15,7 +15,12 @@ import (
 )
 
 // operation is an operation in the OpenAPI document.
-type operation struct{ id, method, path, scope string }
+type operation struct {
+	id, method, path string
+	scopes           []string // all of them are required
+}
+
+func (o *operation) has(scope string) bool { return slices.Contains(o.scopes, scope) }
 
 func operations(t *testing.T) (all []operation) {
 	t.Helper()
@@ -38,7 +43,7 @@ func operations(t *testing.T) (all []operation) {
 				}
 			}
 			require.NotEmpty(t, scopes, op.OperationID)
-			all = append(all, operation{op.OperationID, strings.ToUpper(method), strings.TrimPrefix(path, "/engine/v1"), scopes[0]})
+			all = append(all, operation{op.OperationID, strings.ToUpper(method), strings.TrimPrefix(path, "/engine/v1"), scopes})
 		}
 	}
 	require.Greater(t, len(all), 50)
@@ -56,25 +61,30 @@ func (o operation) filled(app string) string {
 	return path
 }
 
-// TestScopes_EachOperation calls every operation with all permissions except its own, and with its own permission alone.
+// TestScopes_EachOperation calls every operation without each of its permissions, with all others, and with its own permissions alone.
 func TestScopes_EachOperation(t *testing.T) {
 	d, _ := start(t, daemon.Options{Limits: daemon.Limits{Rate: 1e6}})
 	admin := callerOf(t, d)
 	all := []string{"read", "write", "apps", "approve", "secrets", "admin"}
 	with, without := map[string]*caller{}, map[string]*caller{}
 	for _, scope := range append(slices.Clone(all), "fleet") {
-		with[scope] = admin.as("default", scope)
 		without[scope] = admin.as("default", slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == scope })...)
 	}
 	for _, op := range operations(t) {
-		require.Contains(t, with, op.scope, op.id)
-		r, err := without[op.scope].send(op.method, op.filled("none"), "application/json", nil)
+		for _, scope := range op.scopes {
+			require.Contains(t, without, scope, op.id)
+			r, err := without[scope].send(op.method, op.filled("none"), "application/json", nil)
+			require.NoError(t, err)
+			assert.Equal(t, http.StatusForbidden, r.status, "%s without %s: %s", op.id, scope, r.body)
+			assert.Contains(t, r.body, "permission "+scope, op.id)
+		}
+		own := strings.Join(op.scopes, " ")
+		if with[own] == nil {
+			with[own] = admin.as("default", op.scopes...)
+		}
+		r, err := with[own].send(op.method, op.filled("none"), "application/json", nil)
 		require.NoError(t, err)
-		assert.Equal(t, http.StatusForbidden, r.status, "%s without %s: %s", op.id, op.scope, r.body)
-		assert.Contains(t, r.body, "permission "+op.scope, op.id)
-		r, err = with[op.scope].send(op.method, op.filled("none"), "application/json", nil)
-		require.NoError(t, err)
-		assert.NotEqual(t, http.StatusForbidden, r.status, "%s with %s: %s", op.id, op.scope, r.body)
+		assert.NotEqual(t, http.StatusForbidden, r.status, "%s with %s: %s", op.id, own, r.body)
 		assert.NotEqual(t, http.StatusUnauthorized, r.status, op.id)
 		assert.Less(t, r.status, 500, "%s: %s", op.id, r.body)
 	}
@@ -98,7 +108,7 @@ func TestTenants_Isolated(t *testing.T) {
 		acme.do(http.StatusOK, http.MethodPost, "/apps/only/wait", "")
 
 		for _, op := range operations(t) {
-			if op.scope == "fleet" || !strings.Contains(op.path, "{app}") || op.id == "deleteApp" {
+			if op.has("fleet") || !strings.Contains(op.path, "{app}") || op.id == "deleteApp" {
 				continue
 			}
 			r, err := acme.send(op.method, op.filled("only"), "application/json", nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
+	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -18,6 +19,7 @@ import (
 type api struct {
 	db    *database
 	store *desired.Store
+	hooks *webhooks.Service
 	now   func() time.Time
 }
 
@@ -177,7 +179,11 @@ type Resealed struct {
 
 func (a *api) reseal(ctx context.Context, _ *rest.NoContent) (Resealed, error) {
 	changed, lost, err := a.store.Reseal(ctx)
-	return Resealed{Changed: changed, Lost: lost}, err
+	if err != nil {
+		return Resealed{}, err
+	}
+	more, unreadable, err := a.hooks.Reseal(ctx)
+	return Resealed{Changed: changed + more, Lost: lost + unreadable}, err
 }
 
 func shownToken(t token) Token { return Token(t) }

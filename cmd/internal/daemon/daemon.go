@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
@@ -46,6 +48,7 @@ type Daemon struct {
 	owner    string
 	settings atomic.Pointer[settings]
 	feed     control.Feed
+	hooks    *webhooks.Service
 	usage    *usage
 	metrics  *serving.MetricsServer
 	counted  *enginemetrics.Metrics
@@ -107,6 +110,10 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := d.hooks.Start(ctx); err != nil { // before the engine, whose last events it delivers
+		return err
+	}
+	d.OnClose(d.hooks.Stop)
 	if err := d.engine.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
@@ -181,7 +188,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.feed.Wake})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded})
 	if err != nil {
 		return err
 	}
@@ -191,6 +198,14 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		stored.Updater, pool = d.db.transact, db.Readers()
 	}
 	if d.store, err = desired.Open(ctx, pool, stored); err != nil {
+		return err
+	}
+	d.hooks, err = webhooks.Open(ctx, pool, webhooks.Options{
+		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
+		AllowHTTP: policy.Range == engine.EgressAny, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
+		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
+	})
+	if err != nil {
 		return err
 	}
 	scheduler, err := serving.Scheduler(ctx, &d.Closing, o.DB, db, engineStore, o.Logger)
@@ -209,6 +224,24 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	d.counted.Follow(d.engine.Apps())
 	d.counted.FollowFleet(d.engine)
 	return nil
+}
+
+// The maximum numbers of the endpoints of webhooks.
+const (
+	maxWebhooks       = 10_000 // of all tenants
+	maxTenantWebhooks = 100
+)
+
+// recorded reports that an app has new events. The engine records none before it starts.
+func (d *Daemon) recorded(app string) {
+	d.feed.Wake(app)
+	d.hooks.Wake(app)
+}
+
+// withoutTenant returns the id of an app as its tenant sees it.
+func withoutTenant(app string) string {
+	_, id, _ := strings.Cut(app, ":")
+	return id
 }
 
 // egressOf returns the policy for the addresses of targets. By default, services on this machine may be targets only if the daemon listens

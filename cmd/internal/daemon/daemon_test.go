@@ -120,18 +120,21 @@ func TestKeys_Rotation(t *testing.T) {
 		c.do(http.StatusOK, http.MethodPut, "/apps/crm", appBody(1, url))
 		c.do(http.StatusOK, http.MethodPut, "/apps/crm/users/u-0",
 			`{"version":1,"want":"active","resource":{"userName":"eve"},"password":"p4ss","passwordVersion":"1"}`)
+		var hook struct{ ID string }
+		c.do(http.StatusCreated, http.MethodPost, "/webhooks", `{"url":"https://idp.example.com/"}`, &hook)
 		stop()
 		stop = restart(otherKey + " " + testKey)
-		assert.JSONEq(t, `{"changed":2,"lost":0}`, c.do(http.StatusOK, http.MethodPost, "/reseal", "").body)
+		assert.JSONEq(t, `{"changed":3,"lost":0}`, c.do(http.StatusOK, http.MethodPost, "/reseal", "").body)
 		assert.JSONEq(t, `{"changed":0,"lost":0}`, c.do(http.StatusOK, http.MethodPost, "/reseal", "").body)
 		stop()
 		stop = restart(otherKey)
 		c.do(http.StatusOK, http.MethodPut, "/apps/crm/users/u-1", userBody(1, "ann"))
 		c.do(http.StatusOK, http.MethodPost, "/apps/crm/wait", "")
 		require.Len(t, target.Users(), 2)
+		c.do(http.StatusOK, http.MethodPost, "/webhooks/"+hook.ID+"/rotate", "")
 		stop()
 		restart(testKey)
-		assert.JSONEq(t, `{"changed":0,"lost":2}`, c.do(http.StatusOK, http.MethodPost, "/reseal", "").body)
+		assert.JSONEq(t, `{"changed":0,"lost":3}`, c.do(http.StatusOK, http.MethodPost, "/reseal", "").body)
 	})
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
+	"github.com/scimwright/scimwright/engine/webhooks/webhooksapi"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// OpenAPI returns the content of /openapi.json: the operations of the desired state, of operators and of the daemon itself. It is generated
-// from the operation tables alone, without a database.
+// OpenAPI returns the content of /openapi.json: the operations of the desired state, of webhooks, of operators and of the daemon itself. It
+// is generated from the operation tables alone, without a database.
 func OpenAPI() ([]byte, error) {
 	g := &guard{}
 	all, err := desiredapi.OpenAPI(desiredapi.Options{Permit: g.permitDesired})
@@ -19,6 +20,10 @@ func OpenAPI() ([]byte, error) {
 		return nil, err
 	}
 	operators, err := control.OpenAPI(control.Options{Permit: g.permitControl})
+	if err != nil {
+		return nil, err
+	}
+	receivers, err := webhooksapi.OpenAPI(webhooksapi.Options{Permit: g.permitWebhooks})
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +36,9 @@ func OpenAPI() ([]byte, error) {
 		return nil, err
 	}
 	if all, err = serving.JoinOpenAPI(daemon, all, "desired.", nil); err != nil {
+		return nil, err
+	}
+	if all, err = serving.JoinOpenAPI(all, receivers, "webhooks.", nil); err != nil {
 		return nil, err
 	}
 	return serving.JoinOpenAPI(all, operators, "control.", nil)

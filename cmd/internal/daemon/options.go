@@ -28,7 +28,8 @@ type Options struct {
 	AdminToken string
 	// ReadyFile is written when all services are available. Default: none.
 	ReadyFile string
-	// Egress is the policy for the addresses of targets: any, private or public. Default: any on a loopback address, otherwise private.
+	// Egress is the policy for the addresses of targets and of endpoints of webhooks: any, private or public. Default: any on a loopback
+	// address, otherwise private.
 	Egress string
 	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
 	Metrics serving.MetricsOptions
@@ -43,8 +44,16 @@ type Options struct {
 
 	// RequestTimeout is the time limit of a request to a target, and RetryMax is the maximum backoff. Defaults: those of the engine.
 	RequestTimeout, RetryMax time.Duration
+	// Webhooks define the retries of webhooks. Defaults: those of package webhooks.
+	Webhooks WebhookOptions
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
+}
+
+// WebhookOptions define the retries of webhooks.
+type WebhookOptions struct {
+	Attempts               int           // after which a message is a dead letter
+	RetryInitial, RetryMax time.Duration // delays before a retry
 }
 
 // Defaults of Options.

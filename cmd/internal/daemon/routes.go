@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
+	"github.com/scimwright/scimwright/engine/webhooks/webhooksapi"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -23,8 +24,8 @@ const (
 	openAPIPath = "/openapi.json"
 )
 
-// engineAPI is the id of the operation that stands for all operations of packages desiredapi and control. Their own handlers authorize each
-// of them.
+// engineAPI is the id of the operation that stands for all operations of packages desiredapi, webhooksapi and control. Their own handlers
+// authorize each of them.
 const engineAPI = "engineAPI"
 
 // maxStreams is the number of callers of all tenants that may wait for events. Each tenant has at most Limits.InFlight of them.
@@ -36,7 +37,7 @@ func (d *Daemon) handler() (http.Handler, error) {
 	audit := newRecorder(d.db, d.options.Audit, time.Now, d.options.Logger)
 	d.OnClose(audit.close)
 	g := &guard{db: d.db, usage: d.usage, audit: audit, settings: &d.settings, now: time.Now}
-	own, err := newOwn(&api{db: d.db, store: d.store, now: time.Now}, g, d.options)
+	own, err := newOwn(&api{db: d.db, store: d.store, hooks: d.hooks, now: time.Now}, g, d.options)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +49,19 @@ func (d *Daemon) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := func(ctx context.Context, id string) error {
+		_, err := names{d.store}.App(ctx, id)
+		return err
+	}
+	receivers, err := webhooksapi.New(webhooksapi.Options{
+		Service: d.hooks, Authorize: behind, Permit: g.permitWebhooks, Tenant: tenantPrefix, MaxPerTenant: maxTenantWebhooks, App: known,
+		Next: operators, Logger: d.options.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	writers, err := desiredapi.New(desiredapi.Options{
-		Store: d.store, Authorize: behind, Permit: g.permitDesired, Tenant: tenantPrefix, Next: operators, Logger: d.options.Logger,
+		Store: d.store, Authorize: behind, Permit: g.permitDesired, Tenant: tenantPrefix, Next: receivers, Logger: d.options.Logger,
 	})
 	if err != nil {
 		return nil, err

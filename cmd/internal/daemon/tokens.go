@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/webhooks/webhooksapi"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // The permissions of tokens in addition to those of package engine.
 const (
-	scopeSecrets = "secrets" // write credentials and passwords; no operation returns them
-	scopeAdmin   = "admin"   // create and revoke tokens of the tenant, read its audit log
+	scopeSecrets = webhooksapi.AccessSecrets // write credentials and passwords, which no operation returns; create secrets of webhooks
+	scopeAdmin   = "admin"                   // create and revoke tokens of the tenant, read its audit log
 )
 
 // scopes are all permissions. A token with engine.AccessFleet has every permission for every tenant.
@@ -54,6 +55,16 @@ type token struct {
 // has reports whether the token has a permission.
 func (t *token) has(scope string) bool {
 	return slices.Contains(t.Scopes, scope) || slices.Contains(t.Scopes, engine.AccessFleet)
+}
+
+// lacks returns the first of several permissions that the token does not have.
+func (t *token) lacks(scopes ...string) (scope string, lacking bool) {
+	for _, scope := range scopes {
+		if !t.has(scope) {
+			return scope, true
+		}
+	}
+	return "", false
 }
 
 // newToken returns a random token.
