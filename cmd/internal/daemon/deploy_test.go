@@ -42,8 +42,8 @@ func metricsIn(text string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestDeploy_OnlyExportedMetrics compares the metrics of the alerts and of the dashboard with those of a daemon. Counters of events that have
-// not happened are absent from the page, but described by the collector.
+// TestDeploy_OnlyExportedMetrics compares the metrics of the alerts and of the dashboard with those of a daemon. Counters of events that
+// have not happened are absent from the page, but described by the collector.
 func TestDeploy_OnlyExportedMetrics(t *testing.T) {
 	descriptions := make(chan *prometheus.Desc, 100)
 	metrics.New().Describe(descriptions)
