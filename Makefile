@@ -123,7 +123,7 @@ causes: ## rewrite conformance/causes/signatures.txt: the checks that complain a
 
 .PHONY: examples
 examples: ## vet and test the modules in examples/ with the present packages (.ci/examples also runs their programs)
-	@set -e; for module in examples/*/; do (cd $$module && go vet ./... && go test ./...); done
+	@set -e; for module in examples/*/go.mod; do (cd $${module%/go.mod} && go vet ./... && go test ./...); done
 
 .PHONY: check
 check: lint test examples ## run the checks that a change must pass before a commit

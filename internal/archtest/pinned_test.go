@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+var pinned = regexp.MustCompile(`^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$`)
+
 // TestActionsAndImages_Pinned checks that actions are pinned by commit and images by digest, with the version in a comment or in the tag:
-// other projects can change what they publish under a name.
+// other projects can change what they publish under a name. Stages of the Containerfile are known by their names.
 func TestActionsAndImages_Pinned(t *testing.T) {
 	lines := func(file string) []string {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
@@ -26,13 +28,26 @@ func TestActionsAndImages_Pinned(t *testing.T) {
 			require.Regexp(t, regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`), name)
 		}
 	}
+	stages := map[string]bool{"scratch": true}
 	for _, line := range lines("Containerfile") {
-		if image, ok := strings.CutPrefix(line, "FROM "); ok && image != "scratch" {
+		image, ok := strings.CutPrefix(line, "FROM ")
+		if !ok {
+			continue
+		}
+		image, stage, _ := strings.Cut(image, " AS ")
+		if !stages[image] {
 			from++
-			require.Regexp(t, regexp.MustCompile(`^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}( AS \w+)?$`), image)
+			require.Regexp(t, pinned, image)
+		}
+		stages[stage] = true
+	}
+	for _, line := range lines("deploy/compose.yaml") {
+		if image, ok := strings.CutPrefix(strings.TrimSpace(line), "image: "); ok && image != "scimwright-engine" {
+			from++
+			require.Regexp(t, pinned, image)
 		}
 	}
-	require.Equal(t, []int{3, 1}, []int{uses, from})
+	require.Equal(t, []int{3, 3}, []int{uses, from})
 }
 
 // TestAction_IsYAML checks that the action can be loaded.
