@@ -126,15 +126,9 @@ func newHandler(o Options) (*rest.Handler, error) {
 	if o.Imports == nil {
 		o.Imports = defaultImports{o.Engine}
 	}
-	guard := rest.Permitted{Holder: o.Tenant}
+	guard := rest.Permitted{Holder: o.Tenant, Denied: engine.ErrNotPermitted}
 	if permit := o.Permit; permit != nil {
-		guard.Permit = func(ctx context.Context, info rest.Info) error {
-			err := permit(ctx, operationOf(info))
-			if errors.Is(err, engine.ErrNotPermitted) {
-				return rest.NotPermitted(info)
-			}
-			return err
-		}
+		guard.Permit = func(ctx context.Context, info rest.Info) error { return permit(ctx, operationOf(info)) }
 	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{
 		Guard: guard, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,

@@ -20,6 +20,9 @@ type Permitted struct {
 	Holder func(ctx context.Context) string
 	// Permit returns an error unless the caller may run an operation. Default: every operation.
 	Permit func(ctx context.Context, op Info) error
+	// Denied is the error of Permit for a caller that lacks a permission. The response then names the scopes of the operation. Required with
+	// Permit.
+	Denied error
 }
 
 // Authenticate implements Guard.
@@ -36,7 +39,11 @@ func (p Permitted) Authorize(ctx context.Context, _ Principal, op Info) error {
 	if p.Permit == nil {
 		return nil
 	}
-	return p.Permit(ctx, op)
+	err := p.Permit(ctx, op)
+	if err != nil && errors.Is(err, p.Denied) {
+		return NotPermitted(Info{ID: op.ID, Access: strings.Join(op.Scopes, " and ")})
+	}
+	return err
 }
 
 // NotPermitted returns the error for an operation whose permission the caller lacks.

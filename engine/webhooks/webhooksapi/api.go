@@ -100,16 +100,9 @@ func newHandler(o Options) (*rest.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	guard := rest.Permitted{Holder: o.Tenant}
+	guard := rest.Permitted{Holder: o.Tenant, Denied: engine.ErrNotPermitted}
 	if permit := o.Permit; permit != nil {
-		guard.Permit = func(ctx context.Context, info rest.Info) error {
-			err := permit(ctx, operationOf(info))
-			if errors.Is(err, engine.ErrNotPermitted) {
-				info.Access = strings.Join(info.Scopes, " and ")
-				return rest.NotPermitted(info)
-			}
-			return err
-		}
+		guard.Permit = func(ctx context.Context, info rest.Info) error { return permit(ctx, operationOf(info)) }
 	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{Guard: guard, Limiter: rest.AllowAll{}, Now: o.Now, Logger: o.Logger})
 }
