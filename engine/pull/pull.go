@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,12 +46,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-const (
-	dialTimeout = 10 * time.Second
-	idleTimeout = 90 * time.Second
-	maxHeader   = 32 << 10 // bytes of the header of a response
-	userAgent   = "scimwright-pull"
-)
+const userAgent = "scimwright-pull"
 
 // Directory is an engine.Directory and an engine.Lister. It may be used by several goroutines.
 type Directory struct {
@@ -101,14 +95,7 @@ func New(o Options) (*Directory, error) {
 	transport := o.Transport
 	if transport == nil {
 		policy := egress.Policy{Range: egress.Range(o.Egress.Range), Allow: o.Egress.Allow, Own: o.Egress.Own}
-		own := &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: dialTimeout, Control: policy.Control}).DialContext,
-			TLSHandshakeTimeout:    dialTimeout,
-			MaxIdleConnsPerHost:    o.Concurrency,
-			IdleConnTimeout:        idleTimeout,
-			MaxResponseHeaderBytes: maxHeader,
-			ForceAttemptHTTP2:      true,
-		}
+		own := policy.Transport(o.Concurrency)
 		transport, d.close = own, own.CloseIdleConnections
 	}
 	d.client = &http.Client{

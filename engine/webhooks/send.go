@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,10 +17,6 @@ import (
 )
 
 const (
-	dialTimeout   = 10 * time.Second
-	idleTimeout   = 90 * time.Second
-	maxIdle       = 256      // connections without a request, of all endpoints
-	maxHeader     = 32 << 10 // bytes of the header of a response
 	maxBody       = 64 << 10 // bytes of a response that are read, so that the connection can be used again
 	maxRetryAfter = 24 * time.Hour
 	userAgent     = "scimwright-webhooks"
@@ -33,15 +28,7 @@ func newClient(o *Options) (client *http.Client, closeIdle func()) {
 	closeIdle = func() {}
 	if transport == nil {
 		policy := egress.Policy{Range: egress.Range(o.Egress.Range), Allow: o.Egress.Allow, Own: o.Egress.Own}
-		own := &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: dialTimeout, Control: policy.Control}).DialContext,
-			TLSHandshakeTimeout:    dialTimeout,
-			MaxIdleConns:           maxIdle,
-			MaxIdleConnsPerHost:    o.Concurrency,
-			IdleConnTimeout:        idleTimeout,
-			MaxResponseHeaderBytes: maxHeader,
-			ForceAttemptHTTP2:      true,
-		}
+		own := policy.Transport(o.Concurrency)
 		transport, closeIdle = own, own.CloseIdleConnections
 	}
 	return &http.Client{
