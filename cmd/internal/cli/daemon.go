@@ -32,6 +32,8 @@ type serveEngineCommand struct {
 	AuditAge       time.Duration `help:"Age limit of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
 	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
 	metricsFlags
+	NoConsole bool `help:"Do not serve the console." env:"SCIMWRIGHT_NO_CONSOLE"`
+	consoleFlags
 }
 
 // Run starts the daemon, prints its address, and waits until it stops. SIGHUP reads the configuration file again.
@@ -47,6 +49,10 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 		}
 		admin = strings.TrimSpace(string(text))
 	}
+	proxies, err := c.proxies()
+	if err != nil {
+		return err
+	}
 	o := daemon.Options{
 		Listen: c.Listen, DB: c.DB, TLSCert: c.TLSCert, TLSKey: c.TLSKey, ClientCA: c.ClientCA, BehindProxy: c.BehindProxy,
 		Keys:       daemon.KeyOptions{Keys: c.Key, File: c.KeyFile, Command: c.KeyCommand},
@@ -54,6 +60,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 		Limits: daemon.Limits{Rate: c.Rate, Burst: c.Burst, InFlight: c.InFlight},
 		Audit:  daemon.AuditLimits{Age: c.AuditAge, Rows: c.AuditRows},
 		Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
+		NoConsole: c.NoConsole, ConsoleOpen: c.ConsoleOpen, ConsoleHosts: c.ConsoleHost, TrustedProxies: proxies,
 	}
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())

@@ -39,6 +39,7 @@ type Compared struct {
 	Rule, Source, Error string
 	Known               bool // the response has the attribute
 	Equal               bool
+	Converted           bool // equal to the value that was sent, which the engine has converted
 	Ignored             bool // the target ignores the attribute
 }
 
@@ -72,8 +73,13 @@ func (c *console) person(w http.ResponseWriter, r *http.Request, v *visit) {
 		return
 	}
 	seen := p.lastSeen()
+	synced := p.P.State.Desired == p.P.State.Synced
 	for _, value := range p.Explanation.Values {
-		p.Values = append(p.Values, compare(value, seen, p.P.State.IgnoredAttributes))
+		one := compare(value, seen, p.P.State.IgnoredAttributes)
+		if !one.Equal && one.Known && synced && p.wasSent(value.Path, seen) {
+			one.Equal, one.Converted = true, true
+		}
+		p.Values = append(p.Values, one)
 	}
 	for _, value := range p.Values {
 		if seen != nil && !value.Equal && !value.Ignored && value.Error == "" {
@@ -107,6 +113,22 @@ func (p *PersonPage) lastSeen() map[string]any {
 		return body
 	}
 	return nil
+}
+
+// wasSent reports whether the last request that wrote an attribute had the value that the target returned. The rules of a mapping return
+// values that the engine converts, such as a locale.
+func (p *PersonPage) wasSent(path string, seen map[string]any) bool {
+	value, _ := lookup(seen, path)
+	for _, e := range p.Exchanges {
+		var body map[string]any
+		if (e.Method != http.MethodPost && e.Method != http.MethodPut) || json.Unmarshal([]byte(e.Request), &body) != nil {
+			continue
+		}
+		if sent, ok := lookup(body, path); ok {
+			return normal(sent) == normal(value)
+		}
+	}
+	return false
 }
 
 func compare(v engine.Value, seen map[string]any, ignored map[string]engine.IgnoredAttribute) Compared {
