@@ -152,7 +152,7 @@ var Rules = []Rule{
 	{Package: "engine/desired/desiredapi",
 		May:   []string{"engine", "engine/desired", "engine/mapping", "internal/errtext", "internal/rest", "scim"},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
-		Why:   "the desired state over HTTP: it calls the methods of a store, in any host program"},
+		Why:   "the desired state over HTTP: it only calls the methods of a store, so that any program can mount it"},
 	{Package: "engine/internal/signature", StdlibOnly: true,
 		Why: "the signature of a message depends neither on its content nor on its transport"},
 	{Package: "engine/pull", May: []string{"engine", "engine/internal/signature", "internal/egress", "scim"},
