@@ -110,7 +110,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := d.hooks.Start(ctx); err != nil { // before the engine, whose last events it delivers
+	if err := d.hooks.Start(ctx); err != nil { // before the engine, so that it stops after the engine and delivers the last events
 		return err
 	}
 	d.OnClose(d.hooks.Stop)
@@ -232,7 +232,8 @@ const (
 	maxTenantWebhooks = 100
 )
 
-// recorded reports that an app has new events. The engine records none before it starts.
+// recorded wakes the parts that wait for new events of an app. The store calls it for
+// the events of the engine, which starts after these parts exist.
 func (d *Daemon) recorded(app string) {
 	d.feed.Wake(app)
 	d.hooks.Wake(app)

@@ -65,7 +65,7 @@ const (
 // Limits limit the requests of each tenant. A request over a limit is rejected with 429 and Retry-After.
 type Limits struct {
 	Rate     float64 // requests per second. Default: 500
-	Burst    int     // requests at a time. Default: twice the rate
+	Burst    int     // requests that may arrive at the same moment: the size of the token bucket. Default: twice the rate
 	InFlight int     // concurrent requests. Default: 64
 }
 
