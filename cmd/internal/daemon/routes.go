@@ -95,7 +95,7 @@ func newOwn(a *api, g rest.Guard, o Options) (*rest.Handler, error) {
 	})
 }
 
-// withoutSecrets lets callers without the permission write no secrets.
+// withoutSecrets prevents callers without the permission "secrets" from writing secrets.
 func withoutSecrets(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if x := exchangeOf(r.Context()); !x.token.has(scopeSecrets) {
