@@ -144,7 +144,8 @@ var Rules = []Rule{
 	{Package: "engine/control/client", May: []string{"engine"}, Tests: []string{"engine/..."}, StdlibOnly: true,
 		Why: "a program that operates a remote engine contains neither the engine nor the operation table"},
 	{Package: "engine/desired", May: []string{
-		"engine", "engine/internal/drift", "engine/mapping", "engine/sqlstore", "internal/seal", "internal/sqldb", "scim",
+		"engine", "engine/internal/drift", "engine/internal/signature", "engine/mapping", "engine/pull", "engine/sqlstore", "internal/egress",
+		"internal/seal", "internal/sqldb", "scim",
 	},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "a directory of the engine in the database of its store: it takes the types of the database from engine/sqlstore, and calls the " +

@@ -66,10 +66,11 @@ type configToken struct {
 	Scopes      []string `json:"scopes"`
 }
 
-// configApp is an app without its version. The secret and the client key are references.
+// configApp is an app without its version. The secrets and the client key are references.
 type configApp struct {
 	Target  desiredapi.Target   `json:"target"`
 	Mapping *desiredapi.Mapping `json:"mapping"`
+	Pull    *desiredapi.Pull    `json:"pull"`
 }
 
 // maxConfig is the maximum size of a configuration file, in bytes.
@@ -217,7 +218,14 @@ func (r *reading) app(s *settings, tenant, path, id string, c configApp) error {
 			return err
 		}
 	}
-	app, err := desiredapi.App{Version: 1, Target: c.Target, Mapping: c.Mapping}.Stored(tenant + ":" + id)
+	if c.Pull != nil {
+		for i := range c.Pull.Secrets {
+			if err := r.resolve(fmt.Sprintf("%s.pull.secrets.%d", path, i), &c.Pull.Secrets[i]); err != nil {
+				return err
+			}
+		}
+	}
+	app, err := desiredapi.App{Version: 1, Target: c.Target, Mapping: c.Mapping, Pull: c.Pull}.Stored(tenant + ":" + id)
 	if err == nil {
 		err = app.Check()
 	}

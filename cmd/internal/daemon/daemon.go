@@ -192,7 +192,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err != nil {
 		return err
 	}
-	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal}
+	anyAddress := policy.Range == engine.EgressAny
+	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal, Egress: policy, AllowHTTP: anyAddress, Shown: withoutTenant}
 	pool := db.Writer()
 	if stored.Dialect == sqlstore.SQLite {
 		stored.Updater, pool = d.db.transact, db.Readers()
@@ -200,9 +201,10 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.store, err = desired.Open(ctx, pool, stored); err != nil {
 		return err
 	}
+	d.OnClose(func(context.Context) error { d.store.Close(); return nil })
 	d.hooks, err = webhooks.Open(ctx, pool, webhooks.Options{
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
-		AllowHTTP: policy.Range == engine.EgressAny, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
+		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
 	})
 	if err != nil {
