@@ -29,6 +29,7 @@ type configFile struct {
 	Egress      string         `json:"egress"`
 	Metrics     *configMetrics `json:"metrics"`
 	Audit       *configAudit   `json:"audit"`
+	Traces      *configTraces  `json:"traces"`
 	Limits      *configLimits  `json:"limits"`
 	tenantConfig
 	Tenants map[string]tenantConfig `json:"tenants"` // all others
@@ -50,6 +51,13 @@ type configAudit struct {
 	Rows int64  `json:"rows"`
 
 	age time.Duration
+}
+
+type configTraces struct {
+	Endpoint string            `json:"endpoint"`
+	Headers  map[string]string `json:"headers"` // references
+	Sample   *float64          `json:"sample"`
+	Hosts    []string          `json:"hosts"`
 }
 
 type configLimits struct {
@@ -131,6 +139,14 @@ func (r *reading) complete(s *settings) error {
 	if m := s.file.Metrics; m != nil && m.Token != "" {
 		if err := r.resolve("metrics.token", &m.Token); err != nil {
 			return err
+		}
+	}
+	if t := s.file.Traces; t != nil {
+		for name, value := range t.Headers {
+			if err := r.resolve("traces.headers."+name, &value); err != nil {
+				return err
+			}
+			t.Headers[name] = value
 		}
 	}
 	if err := r.tenant(s, DefaultTenant, "", &s.file.tenantConfig); err != nil {

@@ -50,6 +50,7 @@ type Daemon struct {
 	feed     control.Feed
 	hooks    *webhooks.Service
 	usage    *usage
+	traces   *traces
 	metrics  *serving.MetricsServer
 	counted  *enginemetrics.Metrics
 	server   *serving.Server
@@ -81,11 +82,21 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 		return err
 	}
 	o.complete()
-	failures := serving.NewFailureLog(o.Logger.Handler())
+	records := o.Logger.Handler()
+	if o.Traces.enabled(o.LookupEnv) {
+		records = traceLog{records}
+	}
+	failures := serving.NewFailureLog(records)
 	d.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	d.options = o
 	d.settings.Store(configured)
+	if d.traces, err = openTraces(ctx, o); err != nil {
+		return err
+	}
+	if d.traces != nil {
+		d.OnClose(d.traces.close)
+	}
 	listener, secure, err := d.listen(ctx)
 	if err != nil {
 		return err
@@ -217,7 +228,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
-		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy,
+		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
+		TraceHosts: o.Traces.Hosts,
 	})
 	if err != nil {
 		return err
