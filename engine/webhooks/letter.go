@@ -75,8 +75,8 @@ func (s *Service) Letters(ctx context.Context, q LetterQuery) ([]Letter, error) 
 	return out, wrapped(rows.Err(), "list letters")
 }
 
-// Replay delivers a dead letter again, as soon as possible, or returns ErrNotFound. Its message is later than those that were delivered
-// after it became a dead letter; later messages of the same user or group wait until it is delivered or a dead letter again.
+// Replay delivers a dead letter again, as soon as possible, or returns ErrNotFound. The endpoint receives its message after messages of
+// later events. Further messages of the same user or group wait until it is delivered or a dead letter again.
 func (s *Service) Replay(ctx context.Context, endpoint, message string) error {
 	n, err := s.replay(ctx, endpoint, ` AND message_id = ?`, message)
 	if err == nil && n == 0 {

@@ -52,6 +52,7 @@ type Daemon struct {
 	feed     control.Feed
 	hooks    *webhooks.Service
 	usage    *usage
+	traces   *traces
 	metrics  *serving.MetricsServer
 	counted  *enginemetrics.Metrics
 	rate     console.Rate // of the chart of the console
@@ -85,11 +86,21 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 		return err
 	}
 	o.complete()
-	failures := serving.NewFailureLog(o.Logger.Handler())
+	records := o.Logger.Handler()
+	if o.Traces.enabled(o.LookupEnv) {
+		records = traceLog{records}
+	}
+	failures := serving.NewFailureLog(records)
 	d.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	d.options = o
 	d.settings.Store(configured)
+	if d.traces, err = openTraces(ctx, o); err != nil {
+		return err
+	}
+	if d.traces != nil {
+		d.OnClose(d.traces.close)
+	}
 	listener, secure, err := d.listen(ctx)
 	if err != nil {
 		return err
@@ -114,7 +125,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := d.hooks.Start(ctx); err != nil { // before the engine, whose last events it delivers
+	if err := d.hooks.Start(ctx); err != nil { // before the engine, so that it stops after the engine and delivers the last events
 		return err
 	}
 	d.OnClose(d.hooks.Stop)
@@ -196,7 +207,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err != nil {
 		return err
 	}
-	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal}
+	anyAddress := policy.Range == engine.EgressAny
+	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal, Egress: policy, AllowHTTP: anyAddress, Shown: withoutTenant}
 	pool := db.Writer()
 	if stored.Dialect == sqlstore.SQLite {
 		stored.Updater, pool = d.db.transact, db.Readers()
@@ -204,9 +216,10 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.store, err = desired.Open(ctx, pool, stored); err != nil {
 		return err
 	}
+	d.OnClose(func(context.Context) error { d.store.Close(); return nil })
 	d.hooks, err = webhooks.Open(ctx, pool, webhooks.Options{
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
-		AllowHTTP: policy.Range == engine.EgressAny, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
+		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
 	})
 	if err != nil {
@@ -219,7 +232,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: d.store, Observer: engine.Observers(d.counted, &d.rate), Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
-		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy,
+		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
+		TraceHosts: o.Traces.Hosts,
 	})
 	if err != nil {
 		return err
@@ -236,7 +250,8 @@ const (
 	maxTenantWebhooks = 100
 )
 
-// recorded reports that an app has new events. The engine records none before it starts.
+// recorded wakes the parts that wait for new events of an app. The store calls it for
+// the events of the engine, which starts after these parts exist.
 func (d *Daemon) recorded(app string) {
 	d.feed.Wake(app)
 	d.hooks.Wake(app)

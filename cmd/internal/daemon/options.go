@@ -55,6 +55,8 @@ type Options struct {
 	RequestTimeout, RetryMax time.Duration
 	// Webhooks define the retries of webhooks. Defaults: those of package webhooks.
 	Webhooks WebhookOptions
+	// Traces define the export of OpenTelemetry traces. Default: none.
+	Traces TraceOptions
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
 }
@@ -74,7 +76,7 @@ const (
 // Limits limit the requests of each tenant. A request over a limit is rejected with 429 and Retry-After.
 type Limits struct {
 	Rate     float64 // requests per second. Default: 500
-	Burst    int     // requests at a time. Default: twice the rate
+	Burst    int     // requests that may arrive at the same moment: the size of the token bucket. Default: twice the rate
 	InFlight int     // concurrent requests. Default: 64
 }
 
@@ -156,6 +158,9 @@ func (o Options) check() error {
 		return fmt.Errorf("the admin token has %d characters: at least %d are required", len(o.AdminToken), minToken)
 	}
 	if err := o.Limits.check(); err != nil {
+		return err
+	}
+	if err := o.Traces.check(o.LookupEnv); err != nil {
 		return err
 	}
 	return o.Metrics.Check()

@@ -82,7 +82,7 @@ func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	for _, path := range slices.Compact(paths) {
 		mux.Handle(path, own)
 	}
-	served := d.serve(mux, audit)
+	served := d.traces.handler(d.serve(mux, audit))
 	if d.options.NoConsole {
 		return served, nil
 	}
@@ -104,7 +104,7 @@ func newOwn(a *api, g rest.Guard, o Options) (*rest.Handler, error) {
 	})
 }
 
-// withoutSecrets lets callers without the permission write no secrets.
+// withoutSecrets prevents callers without the permission "secrets" from writing secrets.
 func withoutSecrets(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if x := exchangeOf(r.Context()); !x.token.has(scopeSecrets) {

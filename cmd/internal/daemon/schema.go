@@ -64,7 +64,7 @@ func openTables(ctx context.Context, db *sqldb.DB) (*database, error) {
 	return d, nil
 }
 
-// transact runs fn in a transaction for a component of the engine, together with those of the others on SQLite.
+// transact runs fn in a transaction for a component of the engine. On SQLite, it may be committed together with other transactions.
 func (d *database) transact(ctx context.Context, fn func(tx engine.Execer) error) error {
 	return d.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 }

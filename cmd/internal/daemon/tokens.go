@@ -136,7 +136,7 @@ func (d *database) tokens(ctx context.Context, tenant, after string, n int) (all
 	return all, rows.Err()
 }
 
-// putToken stores a token, or replaces the one with its id. used is kept.
+// putToken stores a token, or replaces the one with the same id, except for the times of its creation and last use.
 func putToken(ctx context.Context, tx *sqldb.Tx, t token, digest string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO {daemon_token} (id, tenant, name, digest, scopes, created, expires, last_used)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0)
