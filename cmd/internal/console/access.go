@@ -37,7 +37,8 @@ func (c *console) admit(r *http.Request) (client, *refused) {
 	}
 	name := hostName(hostport)
 	port := strings.TrimPrefix(strings.TrimPrefix(hostport, "["+name+"]"), name)
-	known := strings.Trim(port, ":0123456789") == "" && (isLoopback(name) || slices.ContainsFunc(c.o.Hosts, func(h string) bool { return strings.EqualFold(h, name) }))
+	known := isLoopback(name) || slices.ContainsFunc(c.o.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
+	known = known && strings.Trim(port, ":0123456789") == ""
 	switch {
 	case !known:
 		return client{}, &refused{fmt.Sprintf("The console is not available under the host name %q. Open it through 127.0.0.1, or start the "+

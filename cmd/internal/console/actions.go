@@ -76,9 +76,9 @@ var actions = map[string]row{
 		Done: func(url.Values, json.RawMessage) string { return "The change is retried." },
 	},
 	"dismissProvisioningTask": {
-		Label: "Dismiss", What: "Marks the failed change as resolved without changing the target. The next change of the user or group is sent as " +
-			"usual.",
-		Done: func(url.Values, json.RawMessage) string { return "The change is marked as resolved." },
+		Label: "Dismiss",
+		What:  "Marks the failed change as resolved without changing the target. The next change of the user or group is sent as usual.",
+		Done:  func(url.Values, json.RawMessage) string { return "The change is marked as resolved." },
 	},
 	"retryAllProvisioningTasks": {
 		Label: "Retry all", What: "Sends all failed changes of the app again now.", Direct: true,
@@ -161,8 +161,8 @@ var actions = map[string]row{
 		To:   func(args url.Values, _ json.RawMessage) string { return appPath(args, "plans") },
 	},
 	"startImport": {
-		Label: "New import", What: "Reads the accounts or groups of the target and matches them with users and groups. It changes nothing on the " +
-			"target.",
+		Label:  "New import",
+		What:   "Reads the accounts or groups of the target and matches them with users and groups. It changes nothing on the target.",
 		Fields: []field{{Name: "type", Label: "Read", Kind: "choice", Options: []string{"USERS", "GROUPS"}}},
 		To: func(args url.Values, response json.RawMessage) string {
 			var started struct{ JobID string }
@@ -171,8 +171,8 @@ var actions = map[string]row{
 		},
 	},
 	"confirmImport": {
-		Label: "Link the matched accounts", What: "Links each account with the verdict matched to its user. The engine manages these accounts from " +
-			"then on.", Count: matchedAccounts,
+		Label: "Link the matched accounts", Count: matchedAccounts,
+		What: "Links each account with the verdict matched to its user. The engine manages these accounts from then on.",
 		Done: func(_ url.Values, response json.RawMessage) string {
 			var n api.Confirmed
 			_ = json.Unmarshal(response, &n)
@@ -192,8 +192,8 @@ var actions = map[string]row{
 		},
 	},
 	"reconcileApp": {
-		Label: "Reconcile", What: "Compares all users and groups with the target, and provisions those again that differ or that the engine did not " +
-			"know.",
+		Label: "Reconcile",
+		What:  "Compares all users and groups with the target, and provisions those again that differ or that the engine did not know.",
 		Result: func(response json.RawMessage) (ResultPage, error) {
 			found := map[string]*api.Reconciled{}
 			err := json.Unmarshal(response, &found)
@@ -352,8 +352,10 @@ func (c *console) showForm(w http.ResponseWriter, r *http.Request, v *visit, sta
 		c.fail(w, r, v, http.StatusNotFound, "No page exists at this address.", "Go to the overview, and start the action from there.")
 		return
 	}
-	p := ActPage{ID: id, Row: row, Args: map[string]string{}, Values: values, Problem: problem, Back: c.local(values.Get("back")),
-		Allowed: v.caller.May(op.Access), Access: op.Access}
+	p := ActPage{
+		ID: id, Row: row, Args: map[string]string{}, Values: values, Problem: problem, Back: c.local(values.Get("back")),
+		Allowed: v.caller.May(op.Access), Access: op.Access,
+	}
 	for _, f := range row.Fields {
 		if _, given := values[f.Name]; !given && f.Default != "" && problem == "" {
 			values.Set(f.Name, f.Default)
@@ -453,7 +455,8 @@ func (c *console) act(w http.ResponseWriter, r *http.Request, v *visit) {
 		return
 	}
 	if !v.caller.May(op.Access) {
-		c.fail(w, r, v, http.StatusForbidden, "You may not do this: it requires the permission "+op.Access+".", "Log in with a token that has it.")
+		c.fail(w, r, v, http.StatusForbidden, "You may not do this: it requires the permission "+op.Access+".",
+			"Log in with a token that has it.")
 		return
 	}
 	values, back := r.PostForm, c.local(r.PostFormValue("back"))

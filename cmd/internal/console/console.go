@@ -248,8 +248,8 @@ func (c *console) broken(w http.ResponseWriter, r *http.Request, v *visit, err e
 		return // the browser has left
 	}
 	c.log.ErrorContext(r.Context(), "console page", "path", r.URL.Path, "error", err)
-	c.fail(w, r, v, http.StatusInternalServerError, "This page cannot be shown now.", "Load it again. If the error remains, the log of the server "+
-		"has the cause: search for the path "+fmt.Sprintf("%q.", r.URL.Path))
+	c.fail(w, r, v, http.StatusInternalServerError, "This page cannot be shown now.",
+		fmt.Sprintf("Load it again. If the error remains, the log of the server has the cause: search for the path %q.", r.URL.Path))
 }
 
 // ErrorPage is the page of an error.

@@ -23,10 +23,12 @@ import (
 var pages = []string{
 	"/", "/?q=crm&state=attention", "/apps/crm", "/apps/crm/people", "/apps/crm/people?q=ada", "/apps/crm/user/u1", "/apps/crm/requests",
 	"/apps/crm/tasks", "/apps/crm/plans", "/apps/crm/plans/p1", "/apps/crm/imports", "/apps/crm/imports/1", "/apps/crm/target",
-	"/apps/crm/events", "/requests", "/requests?q=%22%3E%3Cscript%3E&status=4xx", "/requests/crm/1", "/do/haltApp?app=crm", "/do/approveRemovals?app=crm",
-	"/do/applyPlan?app=crm&plan=p1", "/do/createPlan?app=crm", "/do/probeApp?app=crm", "/do/driftReport?app=crm", "/do/startImport?app=crm",
-	"/do/confirmImport?app=crm&job=1", "/do/dismissProvisioningTask?app=crm&task=u1", "/do/haltAllApps?reason=%22%3E%3Cscript%3E",
-	"/do/provisionPrincipal?app=crm&kind=user&principal=u1", "/do/unlearn?app=crm", "/do/reconcileApp?app=crm", "/do/discardPlan?app=crm&plan=p1",
+	"/apps/crm/events", "/requests", "/requests?q=%22%3E%3Cscript%3E&status=4xx", "/requests/crm/1", "/do/haltApp?app=crm",
+	"/do/approveRemovals?app=crm", "/do/applyPlan?app=crm&plan=p1", "/do/createPlan?app=crm", "/do/probeApp?app=crm",
+	"/do/driftReport?app=crm", "/do/startImport?app=crm", "/do/confirmImport?app=crm&job=1",
+	"/do/dismissProvisioningTask?app=crm&task=u1", "/do/haltAllApps?reason=%22%3E%3Cscript%3E",
+	"/do/provisionPrincipal?app=crm&kind=user&principal=u1", "/do/unlearn?app=crm", "/do/reconcileApp?app=crm",
+	"/do/discardPlan?app=crm&plan=p1",
 }
 
 // No stored text becomes markup, on any page: names, errors, bodies, headers, reasons, ids.
@@ -53,7 +55,8 @@ func TestPages_EscapeStoredText(t *testing.T) {
 	for _, action := range []url.Values{
 		{"action": {"verifyPrincipal"}, "app": {"crm"}, "kind": {"user"}, "principal": {"u1"}},
 		{"action": {"rehearsePrincipal"}, "app": {"crm"}, "kind": {"user"}, "principal": {"u1"}},
-		{"action": {"driftReport"}, "app": {"crm"}}, {"action": {"testApp"}, "app": {"crm"}}, {"action": {"haltApp"}, "app": {evil}, "reason": {evil}},
+		{"action": {"driftReport"}, "app": {"crm"}}, {"action": {"testApp"}, "app": {"crm"}},
+		{"action": {"haltApp"}, "app": {evil}, "reason": {evil}},
 	} {
 		action.Set("csrf", csrf)
 		status, page := b.post("/do/"+action.Get("action"), action)
@@ -72,7 +75,9 @@ func TestPages_Headers(t *testing.T) {
 		require.NoError(t, err)
 		_ = res.Body.Close()
 		policy := res.Header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'"} {
+		for _, part := range []string{
+			"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'",
+		} {
 			require.Contains(t, policy, part, path)
 		}
 		require.NotContains(t, policy, "unsafe", path)

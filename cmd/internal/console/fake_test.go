@@ -135,10 +135,12 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.mu.Unlock()
 	}
 	state := engine.PrincipalState{
-		Status: engine.StatusFailed, Want: engine.Active, Error: evil, RemoteID: evil, RemoteName: evil, Operation: engine.OpCreate, UpdatedAt: noon,
+		Status: engine.StatusFailed, Want: engine.Active, Error: evil, RemoteID: evil, RemoteName: evil, Operation: engine.OpCreate,
+		UpdatedAt: noon,
 	}
 	app := client.App{
-		ID: "crm", Label: "CRM " + evil, BaseURL: "https://target.example/" + evil, Lane: client.Lane{State: "quarantine", Reason: evil, Until: noon},
+		ID: "crm", Label: "CRM " + evil, BaseURL: "https://target.example/" + evil,
+		Lane:   client.Lane{State: "quarantine", Reason: evil, Until: noon},
 		Counts: map[engine.Status]int{"failed": 2, "clean": 1}, Unprovisioned: []client.Unprovisioned{{Reason: evil, Users: 1}},
 		Halts:   []engine.Halt{{App: "crm", Operation: engine.OpCreate, Reason: evil, Since: noon}},
 		Learned: engine.Learned{Traits: map[engine.Trait]time.Time{engine.Trait(evil): noon}},
@@ -146,25 +148,40 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	diff := []engine.Difference{{Path: evil, Before: evil, After: evil}}
 	sent := []engine.Sent{{Method: "POST", Path: evil, Body: evil, Answer: evil, Error: evil, Status: 400}}
 	person := client.Principal{Kind: engine.User, ID: "u1", Name: "ada " + evil, State: state, WaitingOn: []string{evil}}
+	plan := engine.Plan{
+		ID: "p1", Reason: evil, Status: engine.PlanOpen, Items: 7, Operations: map[engine.Operation]int{engine.Operation(evil): 7},
+	}
+	explained := engine.PrincipalExplanation{Explanation: engine.Explanation{
+		Reasons: []string{evil}, Values: []engine.Value{{Path: evil, Source: evil, Rule: evil, Value: evil, Error: evil}},
+	}}
 	answers := map[string]any{
-		"GET /apps/crm/tasks":                          []client.Task{{ID: "u1", UserID: "u1", Name: evil, Status: "failed", Operation: "create", Error: evil, Created: "x"}},
+		"GET /apps/crm/tasks": []client.Task{
+			{ID: "u1", UserID: "u1", Name: evil, Status: "failed", Operation: "create", Error: evil, Created: "x"}},
 		"GET /apps/crm/principals":                     []client.Principal{person},
 		"GET /apps/crm/principals/user/u1":             person,
-		"GET /apps/crm/principals/user/u1/explanation": client.Explanation{PrincipalExplanation: engine.PrincipalExplanation{Explanation: engine.Explanation{Reasons: []string{evil}, Values: []engine.Value{{Path: evil, Source: evil, Rule: evil, Value: evil, Error: evil}}}}},
-		"GET /apps/crm/principals/user/u1/proof":       client.Verification{Summary: evil, Verification: engine.Verification{Diff: diff, Ignored: []string{evil}}},
-		"GET /apps/crm/principals/user/u1/trace":       client.Trace{Trace: engine.Trace{Message: evil, Hold: evil, Diff: diff, Requests: sent}},
-		"GET /apps/crm/plans":                          []engine.Plan{{ID: "p1", Reason: evil, Status: engine.PlanOpen, Items: 7, Operations: map[engine.Operation]int{engine.Operation(evil): 7}}},
-		"GET /apps/crm/plans/p1":                       engine.Plan{ID: "p1", Reason: evil, Status: engine.PlanOpen, Items: 7, Operations: map[engine.Operation]int{engine.Operation(evil): 7}},
-		"GET /apps/crm/plans/p1/items":                 []client.PlanItem{{ID: "u1", Kind: "user", Name: evil, PlanItem: engine.PlanItem{Message: evil, Diff: diff, Requests: sent}}},
-		"GET /apps/crm/import/1":                       client.Import{Status: "done", Errors: []string{evil}, Verdicts: map[engine.Verdict]int{"matched": 1}},
-		"GET /apps/crm/import/1/objects":               []engine.RemoteObject{{RemoteID: evil, UserName: evil, ExternalID: evil, Principal: evil, Note: evil, Candidates: []string{evil}}},
-		"GET /apps/crm/profile":                        engine.Profile{Results: []engine.ProbeResult{{Feature: engine.Feature(evil), Detail: evil}}, Leftovers: []string{evil}},
-		"GET /apps/crm/events":                         []client.Event{},
-		"GET /engine/apps/crm":                         app,
-		"GET /engine/apps/pay":                         client.App{ID: "pay", Label: "Payroll", Lane: client.Lane{State: "running"}},
-		"POST /apps/crm/drift":                         client.Drift{Findings: []engine.Finding{{What: "differs", Principal: evil, RemoteName: evil, RemoteID: evil, Note: evil, Values: []engine.Mismatch{{Path: evil, Have: evil, Want: evil}}}}},
-		"POST /apps/crm/tasks/retry":                   map[string]int{"retried": 2},
-		"POST /apps/crm/plans/p1/apply":                engine.Plan{ID: "p1"},
+		"GET /apps/crm/principals/user/u1/explanation": client.Explanation{PrincipalExplanation: explained},
+		"GET /apps/crm/principals/user/u1/proof": client.Verification{
+			Summary: evil, Verification: engine.Verification{Diff: diff, Ignored: []string{evil}}},
+		"GET /apps/crm/principals/user/u1/trace": client.Trace{
+			Trace: engine.Trace{Message: evil, Hold: evil, Diff: diff, Requests: sent}},
+		"GET /apps/crm/plans":    []engine.Plan{plan},
+		"GET /apps/crm/plans/p1": plan,
+		"GET /apps/crm/plans/p1/items": []client.PlanItem{
+			{ID: "u1", Kind: "user", Name: evil, PlanItem: engine.PlanItem{Message: evil, Diff: diff, Requests: sent}}},
+		"GET /apps/crm/import/1": client.Import{Status: "done", Errors: []string{evil}, Verdicts: map[engine.Verdict]int{"matched": 1}},
+		"GET /apps/crm/import/1/objects": []engine.RemoteObject{
+			{RemoteID: evil, UserName: evil, ExternalID: evil, Principal: evil, Note: evil, Candidates: []string{evil}}},
+		"GET /apps/crm/profile": engine.Profile{
+			Results: []engine.ProbeResult{{Feature: engine.Feature(evil), Detail: evil}}, Leftovers: []string{evil}},
+		"GET /apps/crm/events": []client.Event{},
+		"GET /engine/apps/crm": app,
+		"GET /engine/apps/pay": client.App{ID: "pay", Label: "Payroll", Lane: client.Lane{State: "running"}},
+		"POST /apps/crm/drift": client.Drift{Findings: []engine.Finding{{
+			What: "differs", Principal: evil, RemoteName: evil, RemoteID: evil, Note: evil,
+			Values: []engine.Mismatch{{Path: evil, Have: evil, Want: evil}},
+		}}},
+		"POST /apps/crm/tasks/retry":    map[string]int{"retried": 2},
+		"POST /apps/crm/plans/p1/apply": engine.Plan{ID: "p1"},
 	}
 	answer, ok := answers[r.Method+" "+strings.TrimPrefix(r.URL.Path, control.DefaultPrefix)]
 	switch {

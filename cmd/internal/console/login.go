@@ -37,7 +37,8 @@ func (c *console) cookieName(r *http.Request, secure bool) string {
 
 func (c *console) setCookie(w http.ResponseWriter, r *http.Request, from client, value string, age int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: c.cookieName(r, from.secure), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: from.secure,
+		Name: c.cookieName(r, from.secure), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: from.secure,
 	})
 }
 
@@ -142,8 +143,8 @@ func (c *console) login(w http.ResponseWriter, r *http.Request, from client) {
 	_, err := c.o.Host.Caller(r.Context(), token)
 	if token == "" || errors.Is(err, ErrNoCaller) {
 		c.failures.add(c.o.Now())
-		c.showLogin(w, r, from, http.StatusForbidden, LoginPage{Next: next, Problem: "This token gives no access to the engine. Check that it is " +
-			"complete and not revoked."})
+		c.showLogin(w, r, from, http.StatusForbidden, LoginPage{Next: next,
+			Problem: "This token gives no access to the engine. Check that it is complete and not revoked."})
 		return
 	}
 	if err != nil {

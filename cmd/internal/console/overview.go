@@ -264,7 +264,7 @@ func (s *Sums) add(a *ranked) {
 
 // selects reports whether the filter selects an app.
 func (p *OverviewPage) selects(a *ranked) bool {
-	if q := strings.ToLower(p.Query); q != "" && !strings.Contains(strings.ToLower(a.Label), q) && !strings.Contains(strings.ToLower(a.short), q) {
+	if !strings.Contains(strings.ToLower(a.Label+"\n"+a.short), strings.ToLower(p.Query)) {
 		return false
 	}
 	switch p.State {

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,11 +90,11 @@ func (r *Rate) chart(now time.Time) *Chart {
 		done, failed := height(m.done, c.Max), height(m.failed, c.Max)
 		c.Bars = append(c.Bars, Bar{
 			X: i * barStep, DoneY: chartHeight - done, DoneHeight: done, FailedY: max(chartHeight-done-failed, 0), FailedHeight: failed,
-			Title: fmt.Sprintf("%s: %d succeeded, %d not", time.Unix((minute-rateMinutes+1+int64(i))*60, 0).UTC().Format("15:04 UTC"), m.done, m.failed),
+			Title: fmt.Sprintf("%s: %d succeeded, %d not", time.Unix(m.at*60, 0).UTC().Format("15:04 UTC"), m.done, m.failed),
 		})
 	}
-	c.Text = fmt.Sprintf("%s succeeded and %s failed in the last hour; at most %d per minute.", plural(c.Done, "sequence"), strings.TrimSpace(num(c.Failed)),
-		c.Max)
+	c.Text = fmt.Sprintf("%s succeeded and %s failed in the last hour; at most %d per minute.",
+		plural(c.Done, "sequence"), num(c.Failed), c.Max)
 	return c
 }
 

@@ -66,7 +66,8 @@ func (c *console) parsePages() error {
 	funcs := template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return script },
 		"base": func() string { return c.o.Base }, "product": func() string { return c.o.Product },
-		"clock": clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": pretty, "num": num,
+		"clock": clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": pretty,
+		"num":     num,
 		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration,
 		"action": c.describe, "buttonOf": c.button, "states": states, "hasValue": hasValue, "counted": counted, "parsed": parsed,
 	}
@@ -94,7 +95,9 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 	}
 	if f, err := r.Cookie(flashCookie); err == nil && v != nil && r.Header.Get(headerFragment) == "" {
 		out.Flash = readFlash(f.Value)
-		http.SetCookie(w, &http.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.secure})
+		http.SetCookie(w, &http.Cookie{
+			Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.secure,
+		})
 	}
 	name := "layout.html"
 	if part := r.Header.Get(headerFragment); part == "content" && status == http.StatusOK {

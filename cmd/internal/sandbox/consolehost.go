@@ -99,7 +99,8 @@ func (h *consoleHost) lookUp(ctx context.Context, credential string) (console.Ca
 		return console.Caller{}, errors.Join(err, console.ErrNoCaller)
 	}
 	var roles []struct{ Type, Status string }
-	if status, err := h.call(ctx, h.api, h.token, "/api/v1/users/"+url.PathEscape(me.ID)+"/roles", &roles); err != nil || status != http.StatusOK {
+	path := "/api/v1/users/" + url.PathEscape(me.ID) + "/roles"
+	if status, err := h.call(ctx, h.api, h.token, path, &roles); err != nil || status != http.StatusOK {
 		return console.Caller{}, errors.Join(err, console.ErrNoCaller)
 	}
 	for _, r := range roles {
@@ -128,7 +129,7 @@ func (h *consoleHost) call(ctx context.Context, handler http.Handler, credential
 	return res.StatusCode, err
 }
 
-// Grant implements console.Host: whoever reads the log of the start has the token of the administrator, too.
+// Grant implements console.Host. The output of the start contains the token of the administrator, too.
 func (h *consoleHost) Grant(context.Context) (string, error) { return h.token, nil }
 
 // Revoke implements console.Host. The token of the administrator remains valid.
@@ -140,7 +141,9 @@ func (h *consoleHost) Apps(ctx context.Context, _ string) ([]control.App, error)
 }
 
 // newConsole returns the console, behind which the control API permits what the role of the session permits.
-func (s *Sandbox) newConsole(ctx context.Context, db *sqldb.DB, p *parts, o control.Options, base string, log *slog.Logger) (*console.Console, error) {
+func (s *Sandbox) newConsole(
+	ctx context.Context, db *sqldb.DB, p *parts, o control.Options, base string, log *slog.Logger,
+) (*console.Console, error) {
 	sessions, err := session.Open(ctx, db, nil)
 	if err != nil {
 		return nil, err
@@ -162,8 +165,9 @@ func (s *Sandbox) newConsole(ctx context.Context, db *sqldb.DB, p *parts, o cont
 	}
 	return console.New(console.Options{
 		Host: &consoleHost{names: names{p.bridge}, api: p.api, token: p.tokens.api}, Reads: console.ReadsOf(p.engine), API: operate,
-		Prefix: sandboxPrefix, Scheme: "SSWS", Sessions: sessions, Product: "sandbox", Links: true, Hosts: hosts, Proxies: s.options.TrustedProxies,
-		Open: s.options.ConsoleOpen, Rate: &p.rate, Done: p.engine.Done(), Now: o.Now, Logger: log,
+		Prefix: sandboxPrefix, Scheme: "SSWS", Sessions: sessions, Product: "sandbox", Links: true, Hosts: hosts,
+		Proxies: s.options.TrustedProxies,
+		Open:    s.options.ConsoleOpen, Rate: &p.rate, Done: p.engine.Done(), Now: o.Now, Logger: log,
 		Endpoints: []console.Endpoint{
 			{Name: "Management API", URL: base + "/api/v1"},
 			{Name: "SCIM server", URL: base + tenants.Prefix(tenants.Default)},

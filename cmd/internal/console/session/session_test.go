@@ -41,7 +41,8 @@ func TestSession_StoredWithoutSecrets(t *testing.T) {
 		require.NotEqual(t, cookie, found.CSRF)
 
 		var digest, credential string
-		require.NoError(t, db.Reader().QueryRow(t.Context(), `SELECT digest, credential FROM scimwright_console_session`).Scan(&digest, &credential))
+		row := db.Reader().QueryRow(t.Context(), `SELECT digest, credential FROM scimwright_console_session`)
+		require.NoError(t, row.Scan(&digest, &credential))
 		for _, stored := range []string{digest, credential} {
 			require.NotContains(t, stored, cookie)
 			require.NotContains(t, stored, "the-secret-credential")
