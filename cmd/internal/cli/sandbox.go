@@ -41,7 +41,7 @@ var flagHelp = kong.Vars{
 		"(neither loopback nor private networks). Default: any if --listen is a loopback address, else private.",
 	"guard": "Block the deactivations and deletions of an application that exceed this number within a day, until they are approved " +
 		"(scimwright engine approve).",
-	"consoleHost":  "Further host name of the console (repeatable); requires HTTPS. Default: loopback names; sandbox: also " +
+	"consoleHost": "Further host name of the console (repeatable); requires HTTPS. Default: loopback names; sandbox: also " +
 		"that of --base-url.",
 	"trustedProxy": "Address or network of a proxy whose X-Forwarded-Proto and X-Forwarded-Host the console accepts (repeatable).",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
