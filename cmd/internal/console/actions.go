@@ -478,6 +478,7 @@ func (c *console) act(w http.ResponseWriter, r *http.Request, v *visit) {
 	}
 	var response json.RawMessage
 	err = c.client(v).Do(r.Context(), request.method, request.path, request.body, &response)
+	c.lags.forget()
 	if err != nil {
 		c.actFailed(w, r, v, row, values, err)
 		return

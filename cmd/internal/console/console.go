@@ -84,6 +84,7 @@ type console struct {
 	opening sync.Mutex
 	opened  map[string]string // the cookie of callers without a login, by host name
 	labels  labels
+	lags    lags
 }
 
 // pageNames are the files of pages/ that are pages; the others have parts of pages.
@@ -107,7 +108,7 @@ func New(o Options) (*Console, error) {
 	c := &console{
 		o: o, log: o.Logger, pages: map[string]*template.Template{}, operations: operations(o.Prefix), opened: map[string]string{},
 	}
-	c.feed.reads, c.labels.host = o.Reads, o.Host
+	c.feed.reads, c.lags.reads, c.labels.host = o.Reads, o.Reads, o.Host
 	if err := c.parsePages(); err != nil {
 		return nil, err
 	}

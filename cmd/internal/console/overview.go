@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -169,22 +170,77 @@ func (c *console) overview(w http.ResponseWriter, r *http.Request, v *visit) {
 		}
 		p.Next = template.URL(next.Encode()) //nolint:gosec // encoded
 	}
-	client := c.client(v)
-	for _, a := range shown {
-		app, err := client.App(r.Context(), a.short)
-		if api.IsNotFound(err) { // deleted since the list was read
-			continue
-		}
-		if err != nil {
-			c.problem(w, r, v, err)
-			return
-		}
-		p.Rows = append(p.Rows, AppRow{ID: a.short, Label: cmp.Or(app.Label, a.short), App: app, Rank: a.rank})
+	if p.Rows, err = c.rows(r.Context(), v, shown); err != nil {
+		c.problem(w, r, v, err)
+		return
 	}
 	if c.o.Rate != nil && v.caller.Tenant == "" || c.o.Rate != nil && v.caller.May(engine.AccessFleet) {
 		p.Chart = c.o.Rate.chart(time.Now())
 	}
 	c.write(w, r, v, http.StatusOK, "overview", "Overview", p)
+}
+
+// rowReaders is the number of apps of a page that are read concurrently.
+const rowReaders = 4
+
+// rows reads the apps of a page.
+func (c *console) rows(ctx context.Context, v *visit, shown []ranked) ([]AppRow, error) {
+	client := c.client(v)
+	rows, errs := make([]AppRow, len(shown)), make([]error, len(shown))
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(rowReaders, len(shown)) {
+		readers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(shown); i = int(next.Add(1)) - 1 {
+				a := &shown[i]
+				app, err := client.App(ctx, a.short)
+				rows[i], errs[i] = AppRow{ID: a.short, Label: cmp.Or(app.Label, a.short), App: app, Rank: a.rank}, err
+			}
+		})
+	}
+	readers.Wait()
+	var found []AppRow
+	for i := range rows {
+		switch {
+		case api.IsNotFound(errs[i]): // deleted since the list was read
+		case errs[i] != nil:
+			return nil, errs[i]
+		default:
+			found = append(found, rows[i])
+		}
+	}
+	return found, nil
+}
+
+// lags caches the delays of all apps, so that many open pages do not read them more than once per lagTime.
+type lags struct {
+	reads Reads
+	mu    sync.Mutex
+	at    time.Time
+	all   []engine.Lag
+}
+
+// lagTime is the time for which delays are cached. An action ends it.
+const lagTime = time.Second
+
+func (l *lags) read(ctx context.Context) ([]engine.Lag, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.at) < lagTime {
+		return l.all, nil
+	}
+	found, err := l.reads.Lags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.at, l.all = time.Now(), found
+	return found, nil
+}
+
+func (l *lags) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = time.Time{}
 }
 
 func atoi(text string) int {
@@ -199,7 +255,7 @@ func (c *console) rank(ctx context.Context, v *visit) ([]ranked, error) {
 	if err != nil {
 		return nil, err
 	}
-	lags, err := c.o.Reads.Lags(ctx)
+	lags, err := c.lags.read(ctx)
 	if err != nil {
 		return nil, err
 	}
