@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -304,7 +305,8 @@ func (b *Browser) ClickText(text string) {
 	find := "[...document.querySelectorAll('main a, main button, header a, header button, dialog[open] button')]" +
 		".find(e => e.innerText.trim() === " + quoted(text) + ")"
 	b.Wait("document.readyState === 'complete' && !!" + find)
-	b.Eval("(() => { document.querySelectorAll('[data-clicked]').forEach(e => delete e.dataset.clicked); " + find + ".dataset.clicked = 1; })()")
+	b.Eval("(() => { document.querySelectorAll('[data-clicked]').forEach(e => delete e.dataset.clicked); " +
+		find + ".dataset.clicked = 1; })()")
 	b.Click("[data-clicked]")
 }
 
@@ -329,7 +331,10 @@ func (b *Browser) Key(key string) {
 		down["text"] = key
 	}
 	b.Command("Input.dispatchKeyEvent", down, nil)
-	b.Command("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "windowsVirtualKeyCode": down["windowsVirtualKeyCode"]}, nil)
+	up := maps.Clone(down)
+	up["type"] = "keyUp"
+	delete(up, "text")
+	b.Command("Input.dispatchKeyEvent", up, nil)
 }
 
 // Size sets the size of the window.
