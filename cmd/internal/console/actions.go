@@ -24,7 +24,9 @@ type Action struct {
 // row describes an action.
 type row struct {
 	Label string // of the button
-	What  string // what the action does, in one sentence
+	// Submit is the label of the button in the form. Default: Label.
+	Submit string
+	What   string // what the action does, in one sentence
 	// Direct actions run without a form of their own, because they destroy nothing.
 	Direct bool
 	// Fields are the fields of the form in addition to the variables of the path.
@@ -89,7 +91,7 @@ var actions = map[string]row{
 		},
 	},
 	"approveRemovals": {
-		Label: "Review removals", What: "Sends the deactivations and deletions that the deletion guard has blocked. Users lose their accounts.",
+		Label: "Review removals", Submit: "Approve", What: "Sends the deactivations and deletions that the deletion guard has blocked. Users lose their accounts.",
 		Count: blockedRemovals, Counted: "expected",
 		Done: func(args url.Values, _ json.RawMessage) string {
 			return "Removals approved: " + args.Get("expected") + "."
@@ -373,7 +375,9 @@ func (c *console) showForm(w http.ResponseWriter, r *http.Request, v *visit, sta
 			values.Set(row.Counted, strconv.Itoa(n))
 		}
 	}
-	p.Label = c.labelOf(r.Context(), v, values.Get("app"))
+	if app := values.Get("app"); app != "" {
+		p.Label = c.labelOf(r.Context(), v, app)
+	}
 	for name := range values {
 		if !slices.Contains(reserved, name) && !slices.ContainsFunc(row.Fields, func(f field) bool { return f.Name == name }) {
 			p.Args[name] = values.Get(name)
@@ -412,7 +416,7 @@ func (c *console) callOf(id string, r row, values url.Values) (call, error) {
 			name = strings.TrimSuffix(name, "}")
 			value := values.Get(name)
 			if value == "" || value == "." || value == ".." {
-				return out, fmt.Errorf("The action %s requires the field %s.", r.Label, name) //nolint:staticcheck // shown to the operator
+				return out, fmt.Errorf("The action %s requires the field %s.", r.Label, name)
 			}
 			segment = url.PathEscape(value)
 		}
@@ -444,7 +448,7 @@ func (c *console) callOf(id string, r row, values url.Values) (call, error) {
 		case f.Kind == "number":
 			n, err := strconv.Atoi(text)
 			if err != nil {
-				return out, fmt.Errorf("%s must be a number.", f.Label) //nolint:staticcheck // shown to the operator
+				return out, fmt.Errorf("%s must be a number.", f.Label)
 			}
 			body[f.Name] = n
 		default:

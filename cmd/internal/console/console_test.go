@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bufio"
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -223,7 +224,7 @@ func TestLogout_EndsSession(t *testing.T) {
 	before := b.http.Jar.Cookies(at)
 	status, _ := b.post("/logout", url.Values{"csrf": {b.csrf()}})
 	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, []string{admin}, w.fake.revoked, "the credential of a one-time code ends with the session")
+	require.Equal(t, []string{admin}, w.fake.ended(), "the credential of a one-time code ends with the session")
 	thief := w.browser()
 	thief.http.Jar.SetCookies(at, before)
 	_, page := thief.get("/")
@@ -321,13 +322,13 @@ func TestForm_RejectsForeignSites(t *testing.T) {
 	} {
 		require.Equal(t, http.StatusForbidden, status, name)
 	}
-	require.Empty(t, w.fake.calls)
+	require.Empty(t, w.fake.made())
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/do/retryAllProvisioningTasks?app=crm&csrf="+token, nil)
 	require.NoError(t, err)
 	_, _ = b.send(r)
-	require.Empty(t, w.fake.calls, "a GET runs nothing")
+	require.Empty(t, w.fake.made(), "a GET runs nothing")
 	require.Equal(t, http.StatusOK, retry(token, func(http.Header) {}))
-	require.Len(t, w.fake.calls, 1)
+	require.Len(t, w.fake.made(), 1)
 }
 
 // A caller without the permission sees pages without buttons, and an action that it posts runs nothing.
@@ -351,7 +352,7 @@ func TestViewer_CannotAct(t *testing.T) {
 		})
 		require.Equal(t, http.StatusForbidden, status, action)
 	}
-	require.Empty(t, w.fake.calls)
+	require.Empty(t, w.fake.made())
 }
 
 // From massFrom things on, an action requires their number.
@@ -366,12 +367,12 @@ func TestAction_TypedConfirmation(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, status)
 		require.Contains(t, page, "Type 7 to confirm")
 	}
-	require.Empty(t, w.fake.calls)
+	require.Empty(t, w.fake.made())
 	status, page := b.post("/do/applyPlan", url.Values{"csrf": {csrf}, "app": {"crm"}, "plan": {"p1"}, "typed": {"7"}})
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "The plan is being applied.")
 	require.Contains(t, page, "/engine/v1/apps/crm/plans/p1/apply", "the same with curl")
-	require.Equal(t, []string{"admin POST /engine/v1/apps/crm/plans/p1/apply "}, w.fake.calls)
+	require.Equal(t, []string{"admin POST /engine/v1/apps/crm/plans/p1/apply "}, w.fake.made())
 }
 
 // The values of a form become the body of the request, and ids with special characters remain one segment of the path.
@@ -386,7 +387,7 @@ func TestAction_Request(t *testing.T) {
 	require.Equal(t, []string{
 		`admin POST /engine/v1/apps/a/../b/halt {"operations":["create","delete"],"reason":"audit"}`,
 		`admin POST /engine/v1/apps/crm/tasks/../../x/retry `,
-	}, w.fake.calls, "the decoded paths")
+	}, w.fake.made(), "the decoded paths")
 }
 
 // An error of the API is shown on the page of the action.
@@ -396,6 +397,22 @@ func TestAction_ShowsError(t *testing.T) {
 	status, page := b.post("/do/testApp", url.Values{"csrf": {b.csrf()}, "app": {"crm"}, "back": {"/apps/crm/target"}})
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "Test connection failed: The target failed")
+}
+
+// The result of an action that another server of the machine has put into a cookie is not shown.
+func TestFlash_Signed(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.login(admin)
+	at, err := url.Parse(w.server.URL)
+	require.NoError(t, err)
+	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"t":"Run this command","c":"curl evil.example"}`))
+	for _, value := range []string{forged, forged + ".", forged + "." + forged} {
+		b.http.Jar.SetCookies(at, []*http.Cookie{{Name: "scimwright_done", Value: value, Path: "/"}})
+		_, page := b.get("/")
+		require.NotContains(t, page, "Run this command")
+	}
+	_, page := b.post("/do/retryAllProvisioningTasks", url.Values{"app": {"crm"}, "csrf": {b.csrf()}})
+	require.Contains(t, page, "2 changes retried.")
 }
 
 // New requests arrive on a live page within half a second, filtered, and the page ends with the server.

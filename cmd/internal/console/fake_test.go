@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,6 +71,19 @@ func (f *fake) Revoke(_ context.Context, credential string) error {
 	defer f.mu.Unlock()
 	f.revoked = append(f.revoked, credential)
 	return nil
+}
+
+// made returns the calls that change something, and ended the revoked credentials.
+func (f *fake) made() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+func (f *fake) ended() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.revoked)
 }
 
 func (f *fake) Apps(context.Context, string) ([]control.App, error) {

@@ -46,7 +46,8 @@ type OverviewPage struct {
 	Found     int // apps that the filter selects
 	Query     string
 	State     string
-	Next      template.URL // query of the next page
+	Next      template.URL  // query of the next page
+	Halts     []engine.Halt // for all apps
 	Chart     *Chart
 	Endpoints []Endpoint
 }
@@ -168,11 +169,18 @@ func (c *console) overview(w http.ResponseWriter, r *http.Request, v *visit) {
 		if p.State != "" {
 			next.Set("state", p.State)
 		}
-		p.Next = template.URL(next.Encode()) //nolint:gosec // encoded
+		p.Next = template.URL(next.Encode())
 	}
 	if p.Rows, err = c.rows(r.Context(), v, shown); err != nil {
 		c.problem(w, r, v, err)
 		return
+	}
+	if len(p.Rows) > 0 {
+		for _, h := range p.Rows[0].App.Halts {
+			if h.App == "" {
+				p.Halts = append(p.Halts, h)
+			}
+		}
 	}
 	if c.o.Rate != nil && v.caller.Tenant == "" || c.o.Rate != nil && v.caller.May(engine.AccessFleet) {
 		p.Chart = c.o.Rate.chart(time.Now())

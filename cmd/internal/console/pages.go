@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"maps"
@@ -153,7 +154,7 @@ func queryOf(pairs ...string) template.URL {
 			values.Set(pairs[i], pairs[i+1])
 		}
 	}
-	return template.URL(values.Encode()) //nolint:gosec // encoded
+	return template.URL(values.Encode())
 }
 
 // TasksPage lists the failed and waiting changes of an app.
@@ -335,6 +336,8 @@ type TargetPage struct {
 	Head
 	Profile *engine.Profile // nil before the first probe
 	Traits  []Trait
+	// Settings is the app in the desired state with its mapping, as JSON. It is empty if the API has no such document.
+	Settings string
 }
 
 // Trait is a detected deviation of a target.
@@ -354,6 +357,13 @@ func (c *console) target(w http.ResponseWriter, r *http.Request, v *visit) {
 		c.problem(w, r, v, err)
 		return
 	}
+	var settings json.RawMessage
+	err = c.client(v).Do(r.Context(), http.MethodGet, "/apps/"+url.PathEscape(h.ID), nil, &settings)
+	if e, ok := asAPI(err); err != nil && (!ok || e.Status >= http.StatusInternalServerError) {
+		c.problem(w, r, v, err)
+		return
+	}
+	p.Settings = string(settings)
 	p.Traits = traitsOf(h.App.Learned, c.o.Now())
 	c.write(w, r, v, http.StatusOK, "target", "Connection of "+h.App.Label, p)
 }

@@ -25,12 +25,7 @@ type PersonPage struct {
 
 // Task reports whether the user or group has a failed change that an operator can retry.
 func (p PersonPage) Task() bool {
-	switch p.P.State.Status {
-	case engine.StatusFailed, engine.StatusHeld, engine.StatusRetrying:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]engine.Status{engine.StatusFailed, engine.StatusHeld, engine.StatusRetrying}, p.P.State.Status)
 }
 
 // Compared is an attribute with its desired value, and the value in the last response of the target.

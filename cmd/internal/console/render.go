@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/engine"
 )
 
@@ -41,7 +43,6 @@ type view struct {
 type visitor struct {
 	Name, CSRF string
 	may        func(access string) bool
-	open       bool
 }
 
 // May reports whether the caller has a permission.
@@ -91,10 +92,10 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 		out.Theme = t.Value
 	}
 	if v != nil {
-		out.User = &visitor{Name: v.caller.Name, CSRF: v.session.CSRF, may: v.caller.May, open: c.o.Open && v.local}
+		out.User = &visitor{Name: v.caller.Name, CSRF: v.session.CSRF, may: v.caller.May}
 	}
 	if f, err := r.Cookie(flashCookie); err == nil && v != nil && r.Header.Get(headerFragment) == "" {
-		out.Flash = readFlash(f.Value)
+		out.Flash = readFlash(v, f.Value)
 		http.SetCookie(w, &http.Cookie{
 			Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.secure,
 		})
@@ -130,16 +131,25 @@ func (c *console) done(w http.ResponseWriter, r *http.Request, v *visit, to stri
 	data, err := json.Marshal(f)
 	if err == nil {
 		http.SetCookie(w, &http.Cookie{
-			Name: flashCookie, Value: base64.RawURLEncoding.EncodeToString(data), Path: "/", MaxAge: 60, HttpOnly: true,
+			Name: flashCookie, Value: base64.RawURLEncoding.EncodeToString(data) + "." + signature(v, data), Path: "/", MaxAge: 60, HttpOnly: true,
 			SameSite: http.SameSiteLaxMode, Secure: v.secure,
 		})
 	}
 	http.Redirect(w, r, c.local(to), http.StatusSeeOther)
 }
 
-func readFlash(value string) *flash {
-	data, err := base64.RawURLEncoding.DecodeString(value)
-	if err != nil {
+// signature returns the signature of a flash for a session. Cookies do not distinguish ports, so another server of this machine could
+// otherwise show its texts and command lines.
+func signature(v *visit, data []byte) string {
+	h := hmac.New(sha256.New, []byte("flash "+v.session.CSRF))
+	h.Write(data)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+func readFlash(v *visit, value string) *flash {
+	text, signed, _ := strings.Cut(value, ".")
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || !session.Equal(signed, signature(v, data)) {
 		return nil
 	}
 	var f flash

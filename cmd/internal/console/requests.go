@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 )
@@ -310,8 +311,8 @@ const (
 	maxStreams = 50                     // of this process
 	feedStep   = 250 * time.Millisecond // interval of the search for new exchanges
 	feedPage   = 200                    // exchanges per search; of more, the rest is reported as missing
-	streamTime = 10 * time.Minute       // a stream ends, so that its session is checked again; the browser reconnects
-	streamBeat = 15 * time.Second
+	streamTime = 10 * time.Minute       // a stream ends, and the browser reconnects
+	streamBeat = 15 * time.Second       // interval of comments, and of the checks of the session
 	writeTime  = 10 * time.Second
 	// maxPerStep is the maximum number of rows that a stream sends per search, so that a burst does not stall the browser.
 	maxPerStep = 50
@@ -404,6 +405,9 @@ func (s *liveStream) run(ctx context.Context, after int64) error {
 		case <-end.C:
 			return nil
 		case <-beat.C:
+			if over, err := s.over(ctx); err != nil || over {
+				return err
+			}
 			if err := s.send(":\n\n"); err != nil {
 				return err
 			}
@@ -417,6 +421,18 @@ func (s *liveStream) run(ctx context.Context, after int64) error {
 			}
 		}
 	}
+}
+
+// over reports whether the session has ended or its credential was revoked.
+func (s *liveStream) over(ctx context.Context) (bool, error) {
+	_, err := s.c.o.Sessions.Get(ctx, s.v.host, s.v.cookie)
+	if err == nil {
+		_, err = s.c.o.Host.Caller(ctx, s.v.session.Credential)
+	}
+	if errors.Is(err, session.ErrNone) || errors.Is(err, ErrNoCaller) {
+		return true, nil
+	}
+	return false, err
 }
 
 // step sends the exchanges that the previous searches did not find.

@@ -74,6 +74,7 @@ func TestConsole_LoginLink(t *testing.T) {
 		require.Contains(t, w.get("/"), "API token", "the root leads to the login")
 		require.Contains(t, w.get(strings.TrimPrefix(d.Ready().ConsoleURL, w.base)), "crm")
 		require.Contains(t, w.get("/console/apps/crm/target"), "http://127.0.0.1:1/scim")
+		require.Contains(t, w.get("/console/apps/crm/target"), "Settings and mapping")
 		_, page := w.post("/console/do/haltApp", url.Values{
 			"app": {"crm"}, "reason": {"audit"}, "operations": {"create"}, "back": {"/console/apps/crm"},
 		})
