@@ -188,7 +188,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded, KeepEvents: int(o.Retention.Events.Rows)})
 	if err != nil {
 		return err
 	}
@@ -204,12 +204,16 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
 		AllowHTTP: policy.Range == engine.EgressAny, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
+		MaxDead: int(o.Retention.DeadLetters.Rows), KeepDead: o.Retention.DeadLetters.Age,
 	})
 	if err != nil {
 		return err
 	}
 	scheduler, err := serving.Scheduler(ctx, &d.Closing, o.DB, db, engineStore, o.Logger)
 	if err != nil {
+		return err
+	}
+	if err := scheduler.Register(d.retention(engineStore)); err != nil {
 		return err
 	}
 	d.counted = enginemetrics.New()

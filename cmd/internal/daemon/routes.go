@@ -34,7 +34,7 @@ const maxStreams = 1000
 // handler returns the handler of all paths.
 func (d *Daemon) handler() (http.Handler, error) {
 	d.usage = newUsage(d.options.Limits, time.Now)
-	audit := newRecorder(d.db, d.options.Audit, time.Now, d.options.Logger)
+	audit := newRecorder(d.db, d.options.Logger)
 	d.OnClose(audit.close)
 	g := &guard{db: d.db, usage: d.usage, audit: audit, settings: &d.settings, now: time.Now}
 	own, err := newOwn(&api{db: d.db, store: d.store, hooks: d.hooks, now: time.Now}, g, d.options)

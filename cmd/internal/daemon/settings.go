@@ -63,6 +63,11 @@ func (o Options) with(f *configFile) Options {
 	if f.Audit != nil {
 		o.Audit.Rows, o.Audit.Age = or(o.Audit.Rows, f.Audit.Rows), or(o.Audit.Age, f.Audit.age)
 	}
+	if h := f.Retention; h != nil {
+		o.Retention = o.Retention.with(Retention{
+			Exchanges: h.Exchanges.limit(), Events: h.Events.limit(), Deleted: h.Deleted.limit(), DeadLetters: h.DeadLetters.limit(),
+		})
+	}
 	return o
 }
 
