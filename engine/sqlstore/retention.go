@@ -78,8 +78,8 @@ func (s *Store) removeExchanges(ctx context.Context, n, before int64) (removed i
 		oldest += ` FOR UPDATE SKIP LOCKED`
 	}
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		res, err := tx.Exec(ctx, `DELETE FROM {sync_attempt} WHERE id IN (SELECT id FROM (`+oldest+`) AS o WHERE ? = 0 OR at < ?)`,
-			n, before, before)
+		res, err := tx.Exec(ctx, `DELETE FROM {sync_attempt} WHERE id IN (
+			SELECT id FROM (`+oldest+`) AS o WHERE CAST(? AS BIGINT) = 0 OR at < ?)`, n, before, before)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ type configFile struct {
 	BehindProxy bool           `json:"behindProxy"`
 	KeyFile     string         `json:"keyFile"`
 	KeyCommand  string         `json:"keyCommand"`
+	StartHalted bool           `json:"startHalted"`
 	Egress      string         `json:"egress"`
 	Metrics     *configMetrics `json:"metrics"`
 	Audit       *configLimit   `json:"audit"`

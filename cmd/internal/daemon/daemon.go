@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
@@ -49,13 +48,18 @@ type Daemon struct {
 	settings atomic.Pointer[settings]
 	feed     control.Feed
 	hooks    *webhooks.Service
-	usage    *usage
-	metrics  *serving.MetricsServer
-	counted  *enginemetrics.Metrics
-	server   *serving.Server
-	ready    Ready
-	stopping context.Context // ends when the daemon stops
-	stop     context.CancelFunc
+	seal     desired.Seal
+	lost     atomic.Bool // secrets may be unreadable
+
+	engineStore *sqlstore.Store
+	tokenFile   string // that this start has created
+	usage       *usage
+	metrics     *serving.MetricsServer
+	counted     *enginemetrics.Metrics
+	server      *serving.Server
+	ready       Ready
+	stopping    context.Context // ends when the daemon stops
+	stop        context.CancelFunc
 }
 
 // Start starts a daemon. It returns when all services are available. ctx applies to the start only; Close stops the daemon.
@@ -106,7 +110,21 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err := d.open(ctx, listener.Addr()); err != nil {
 		return err
 	}
-	created, err := d.db.bootstrapToken(ctx, o.AdminToken, time.Now())
+	if err := d.checkKeys(ctx, d.seal, o.AcceptLostKey); err != nil {
+		return err
+	}
+	if text, err := d.unreadableText(ctx); err != nil {
+		return err
+	} else if text != "" {
+		d.lost.Store(true)
+		o.Logger.WarnContext(ctx, text)
+	}
+	if o.StartHalted {
+		if err := d.haltApps(ctx); err != nil {
+			return err
+		}
+	}
+	created, err := d.adminToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,6 +203,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		return err
 	}
 	d.OnClose(func(context.Context) error { return db.Close() })
+	d.seal = seal
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
@@ -192,6 +211,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err != nil {
 		return err
 	}
+	d.engineStore = engineStore
 	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal}
 	pool := db.Writer()
 	if stored.Dialect == sqlstore.SQLite {

@@ -25,8 +25,18 @@ type Options struct {
 	BehindProxy bool
 	// Keys defines the keys that encrypt secrets at rest.
 	Keys KeyOptions
-	// AdminToken is a token with all permissions for all tenants. Default: random, printed at the first start with a database.
+	// AcceptLostKey starts the daemon although the keys do not decrypt all secrets in the database. Default: it does not start.
+	AcceptLostKey bool
+	// StartHalted halts all apps before the engine starts, such as after a restore. Default: the engine continues with its work.
+	StartHalted bool
+	// AdminToken is a token with all permissions for all tenants. Default: that in AdminTokenFile. Without a file, the first start with a
+	// database creates a random one.
 	AdminToken string
+	// AdminTokenFile contains the admin token. The first start with a database creates the file with a random token if it does not exist.
+	// Default: with TokenElsewhere, none; otherwise the file PATH.admin-token next to an SQLite database.
+	AdminTokenFile string
+	// TokenElsewhere means that the caller passes Ready.AdminToken to the operator, such as on a terminal or in the ready file.
+	TokenElsewhere bool
 	// ReadyFile is written when all services are available. Default: none.
 	ReadyFile string
 	// Egress is the policy for the addresses of targets and of endpoints of webhooks: any, private or public. Default: any on a loopback
@@ -199,6 +209,9 @@ func (o Options) check() error {
 	}
 	if err := o.Retention.check(); err != nil {
 		return err
+	}
+	if o.AdminToken != "" && o.AdminTokenFile != "" {
+		return errors.New("an admin token and a file with one exclude each other: set one of them")
 	}
 	if len(o.AdminToken) > 0 && len(o.AdminToken) < minToken {
 		return fmt.Errorf("the admin token has %d characters: at least %d are required", len(o.AdminToken), minToken)

@@ -54,6 +54,7 @@ func (o Options) with(f *configFile) Options {
 	o.Listen, o.DB, o.Egress = or(o.Listen, f.Listen), or(o.DB, f.DB), or(o.Egress, f.Egress)
 	o.TLSCert, o.TLSKey, o.ClientCA = or(o.TLSCert, f.TLSCert), or(o.TLSKey, f.TLSKey), or(o.ClientCA, f.ClientCA)
 	o.BehindProxy = o.BehindProxy || f.BehindProxy
+	o.StartHalted = o.StartHalted || f.StartHalted
 	if o.Keys == (KeyOptions{}) {
 		o.Keys = KeyOptions{File: f.KeyFile, Command: f.KeyCommand}
 	}

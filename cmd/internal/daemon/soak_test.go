@@ -95,8 +95,9 @@ func soak(t *testing.T, databaseURL string, size func() int64) {
 	t.Helper()
 	target, targetURL := newTarget(t)
 	limit := daemon.RetentionLimit{Age: time.Minute, Rows: 2000}
+	var log logged
 	d, _ := start(t, daemon.Options{
-		DB: databaseURL, Limits: daemon.Limits{Rate: 1e6, InFlight: 1000}, Audit: daemon.AuditLimits{Age: time.Minute, Rows: 5000},
+		DB: databaseURL, Logger: log.logger(), Limits: daemon.Limits{Rate: 1e6, InFlight: 1000}, Audit: daemon.AuditLimits{Age: time.Minute, Rows: 5000},
 		Retention: daemon.Retention{Exchanges: limit, Events: limit, Deleted: limit, DeadLetters: limit, Every: 10 * time.Second},
 		Webhooks:  daemon.WebhookOptions{Attempts: 2, RetryInitial: 10 * time.Millisecond, RetryMax: 100 * time.Millisecond},
 	})
@@ -130,6 +131,7 @@ func soak(t *testing.T, databaseURL string, size func() int64) {
 				float64(sizes[len(sizes)-1])/(1<<20), len(target.Users()), len(target.Groups()))
 		}
 	}
+	require.NotContains(t, log.String(), `"level":"ERROR"`)
 	third := len(sizes) / 3
 	require.Positive(t, third, "the test is too short: set -daemon.soak to at least 4m")
 	before, after := maxOf(sizes[third:2*third]), maxOf(sizes[2*third:])
