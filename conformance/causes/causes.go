@@ -85,7 +85,8 @@ type group struct {
 	blocks []string
 	// exact is set if the checks of the group are exactly those that complain about a known fault.
 	exact bool
-	// predicted are the symptoms that the signature of the group predicts. The other symptoms share evidence with them.
+	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group share
+	// evidence with them.
 	predicted map[string]bool
 	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
 	// run with manySymptoms symptoms, all of them must complain.
@@ -120,7 +121,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	for _, p := range picks {
 		checks := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: p.symptoms}
+		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: map[string]bool{}}
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
@@ -142,6 +143,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 			if owner[id] == nil && (p.almostExact() || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
+				g.predicted[id] = true
 			}
 		}
 		if len(g.checks) > 0 {

@@ -102,6 +102,30 @@ func TestGroupsOf_AlmostExact(t *testing.T) {
 	}
 }
 
+// TestGroupsOf_OtherKindOfRequest checks that a known fault, of which other checks pass, does not explain a request of another kind that is
+// accepted, although the checks are linked.
+func TestGroupsOf_OtherKindOfRequest(t *testing.T) {
+	signature := Signature{Telling: "patch.remove-value-path", Others: []string{"patch.again-and-again", "patch.replace-no-target",
+		"patch.replace-value-path", "patch.replace-value-path-object"}}
+	symptoms := []*symptom{
+		patched("patch.remove-value-path", "remove", "emails[]").symptom(),
+		patched("patch.again-and-again", "replace", "emails[]").symptom(),
+		patched("patch.replace-value-path-object", "replace", "emails[]").symptom(),
+		accepts("patch.replace-no-target").symptom(),
+	}
+	observed := map[string]bool{}
+	for _, s := range symptoms {
+		observed[s.check.ID] = true
+	}
+	l := newLinker(symptoms, togetherOf([]Signature{signature}, observed))
+	require.GreaterOrEqual(t, l.weight("patch.remove-value-path", "patch.replace-no-target"), minLink)
+	var got []string
+	for _, g := range groupsOf(symptoms, nil, []pick{{signature: signature, symptoms: observed, misses: 1}}, l, map[string]int{}) {
+		got = append(got, strings.Join(slices.Sorted(slices.Values(g.checks)), " "))
+	}
+	require.Equal(t, []string{"patch.again-and-again patch.remove-value-path patch.replace-value-path-object", "patch.replace-no-target"}, got)
+}
+
 // TestGroup_GeneratedCheckNotFirst checks that a check that generates its requests does not describe a cause if another check does.
 func TestGroup_GeneratedCheckNotFirst(t *testing.T) {
 	for _, c := range []struct{ checks, want []string }{

@@ -148,7 +148,7 @@ func gatherTopics(groups []*group, symptoms []*symptom, passed map[string]bool) 
 		g.checks = append(g.checks, part.checks...)
 		g.blocks = append(g.blocks, part.blocks...)
 	}
-	for _, g := range joinUniform(separateForeign(separateLinked(groups, of), of, byID), byID) {
+	for _, g := range joinUniform(separateForeign(separateLinked(groups, of, byID), of, byID), byID) {
 		if g.whole(byID) {
 			if topic, n := majority(g.checks, of); n > 0 && 2*n >= len(g.checks) {
 				add(topic, g)
@@ -212,25 +212,32 @@ func joinUniform(groups []*group, byID map[string]*symptom) []*group {
 	})
 }
 
-// separateLinked separates from each group that is a known fault the symptoms that this fault does not predict, if their topic differs
-// from that of the predicted ones.
-func separateLinked(groups []*group, of map[string]string) []*group {
+// separateLinked separates symptoms with a topic from each group that is a known fault, if the topic of the other symptoms that this fault
+// predicts is a different one, in two cases. First, the symptoms that the fault does not predict. Second, a symptom with an opposed kind of
+// finding: the target has another fault, about which the same checks complain.
+func separateLinked(groups []*group, of map[string]string, byID map[string]*symptom) []*group {
 	var out []*group
 	for _, g := range groups {
 		out = append(out, g)
 		if !g.sure {
 			continue
 		}
-		own := slices.DeleteFunc(slices.Clone(g.checks), func(id string) bool { return !g.predicted[id] })
-		topic, _ := majority(own, of)
 		for _, id := range slices.Clone(g.checks) {
-			if !g.predicted[id] && of[id] != "" && of[id] != topic {
+			others := slices.DeleteFunc(slices.Clone(g.checks), func(other string) bool { return other == id || !g.predicted[other] })
+			topic, _ := majority(others, of)
+			if of[id] != "" && of[id] != topic && (!g.predicted[id] || opposed(id, others, byID)) {
 				g.checks = slices.DeleteFunc(g.checks, func(other string) bool { return other == id })
 				out = append(out, &group{checks: []string{id}})
 			}
 		}
 	}
 	return out
+}
+
+// opposed reports whether the kind of a symptom is the opposite of the kind of every other one.
+func opposed(id string, others []string, byID map[string]*symptom) bool {
+	against := opposite(byID[id].kind())
+	return len(others) > 0 && !slices.ContainsFunc(others, func(other string) bool { return byID[other].kind() != against })
 }
 
 // filtersTopic is the topic of a target whose filters find nothing.

@@ -41,6 +41,18 @@ func fails(check, detail string) shown {
 		exchange: sent("PATCH", "/Users/1", 400, `{"detail":"`+detail+`"}`)}
 }
 
+// patched returns a symptom: the target rejects a PATCH of an attribute.
+func patched(check, op, path string) shown {
+	s := fails(check, check)
+	s.exchange.RequestBody = `{"Operations":[{"op":"` + op + `","path":"` + path + `"}]}`
+	return s
+}
+
+// declined returns a symptom: the target rejects a filter.
+func declined(check string) shown {
+	return shown{check: check, what: "status of a GET with a filter", want: "200", got: "400", exchange: sent("GET", "/Users?filter=a", 400, "")}
+}
+
 // missed returns a symptom: a filter finds nothing.
 func missed(check string) shown {
 	return shown{check: check, what: "users found by title", want: `["ada"]`, got: "[]", exchange: sent("GET", "/Users?filter=title", 200, "")}
@@ -153,6 +165,35 @@ func TestTopics_Gather(t *testing.T) {
 			[]*group{{checks: []string{"patch.manager-as-text", "patch.add-creates-element"}, exact: true, sure: true,
 				predicted: map[string]bool{"patch.manager-as-text": true}}},
 			[]string{"patch.manager-as-text", "patch.add-creates-element"},
+		},
+		{
+			"a rejection among wrong values, in a known fault",
+			[]shown{{check: "create.external-id", what: "externalId of a user created without one", want: "absent", got: "x",
+				exchange: sent("POST", "/Users", 201, "")}, declined("filter.external-id")},
+			[]*group{{checks: []string{"create.external-id", "filter.external-id"}, exact: true, sure: true,
+				predicted: map[string]bool{"create.external-id": true, "filter.external-id": true}}},
+			[]string{"create.external-id", "filter.external-id"},
+		},
+		{
+			"two rejections, in a known fault",
+			[]shown{declined("filter.id-eq"), declined("filter.external-id")},
+			[]*group{{checks: []string{"filter.id-eq", "filter.external-id"}, exact: true, sure: true,
+				predicted: map[string]bool{"filter.id-eq": true, "filter.external-id": true}}},
+			[]string{"filter.id-eq filter.external-id"},
+		},
+		{
+			"null as the value of an attribute, and the removal of all emails",
+			[]shown{patched("patch.replace-null", "replace", "title"), patched("patch.replace-null-sub-attribute", "replace", ""),
+				patched("patch.remove-multi-valued", "remove", "emails")},
+			[]*group{{checks: []string{"patch.replace-null", "patch.remove-multi-valued"}}, {checks: []string{"patch.replace-null-sub-attribute"}}},
+			[]string{"patch.remove-multi-valued", "patch.replace-null patch.replace-null-sub-attribute"},
+		},
+		{
+			"null as the value of emails, and the removal of all emails",
+			[]shown{patched("patch.replace-null", "replace", "emails"), patched("patch.replace-null-sub-attribute", "replace", ""),
+				patched("patch.remove-multi-valued", "remove", "emails")},
+			[]*group{{checks: []string{"patch.replace-null", "patch.replace-null-sub-attribute"}}, {checks: []string{"patch.remove-multi-valued"}}},
+			[]string{"patch.replace-null patch.remove-multi-valued", "patch.replace-null-sub-attribute"},
 		},
 		{
 			"a symptom of the topic of another group, in a known fault that is not exact",

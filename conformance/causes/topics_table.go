@@ -20,6 +20,9 @@ func rejected(e evidence) bool {
 		strings.HasPrefix(e.got, "# with "))
 }
 
+// emailsRejected reports whether the target rejected a PATCH of all emails that it must accept.
+func emailsRejected(e evidence) bool { return rejected(e) && strings.HasSuffix(e.operation, " emails") }
+
 // stored reports whether the target accepted or returned a value that it must reject or ignore.
 func stored(e evidence) bool {
 	return failed(e) || e.status < 300 && !strings.HasPrefix(e.what, "scimType")
@@ -293,13 +296,13 @@ var topics = []topic{
 		checks: []string{"patch.add-complex", "patch.replace-complex", "patch.replace-no-path-complex", "patch.replace-null-sub-attribute"}},
 	{id: "remove-without-value", evidence: "a PATCH remove without a value is rejected", min: 1, when: rejected, checks: []string{
 		"patch.remove-external-id"}},
-	{id: "emails-required", evidence: "a PATCH that removes all emails is rejected", when: rejected, checks: []string{
+	{id: "emails-required", evidence: "a PATCH that removes all emails is rejected", when: emailsRejected, checks: []string{
 		"patch.replace-null", "patch.remove-multi-valued"}},
 	{id: "single-object", evidence: "an object in place of an array is rejected as the value of a multi-valued " +
 		"attribute", when: rejected, min: 1,
 		checks: []string{"patch.add-object"}},
 	{id: "null", evidence: "null is rejected as the value of an attribute", when: rejected, checks: []string{
-		"put.extension-null", "patch.replace-null-sub-attribute"}},
+		"put.extension-null", "patch.replace-null", "patch.replace-null-sub-attribute"}},
 	{id: "creates-element", evidence: "a PATCH add whose path has a filter without a match is " +
 		"rejected", min: 1, when: rejected, checks: []string{
 		"patch.add-creates-element"}},
