@@ -145,7 +145,8 @@ var broadRules = []broadRule{
 		minGroups:   2,
 		minSymptoms: 2,
 		key: func(e evidence) string {
-			if projectedWrite.MatchString(e.request) && e.status < 300 {
+			// A wrong status, such as 204 in place of 200, has another cause than wrong contents.
+			if projectedWrite.MatchString(e.request) && content(e) {
 				return "projection"
 			}
 			return ""

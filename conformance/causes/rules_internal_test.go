@@ -219,6 +219,8 @@ func TestBroadRules_Merge(t *testing.T) {
 		})
 	}
 	require.Equal(t, 9, count(9, shown{what: "status of %s", want: "%s", got: "200", exchange: patch(200)}), "different expected values")
+	require.Equal(t, 3, count(3, shown{what: "status of %s", want: "200 for %s", got: "204", exchange: sent("PATCH", "/Users/1?attributes=id", 204, "")}),
+		"a wrong status of requests that select attributes")
 }
 
 func TestHeadline_StatesFault(t *testing.T) {
