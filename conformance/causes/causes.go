@@ -159,7 +159,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		var best *group
 		most := 0.0
 		for _, g := range out {
-			if w := l.groupWeight(id, g); w >= need && w > most && g.kind(byID) != opposite(s.kind()) {
+			if w := l.groupWeight(id, g); w >= need && w > most && g.kind(byID) != opposite(s.kind()) && !opposed(id, g.checks, byID) {
 				best, most = g, w
 			}
 		}
@@ -256,11 +256,8 @@ const minTypical = 4
 // putTellingFirst moves the typical check of a large group to its start. The typical check has the most frequent area of the group, then
 // the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
-	if g.exact {
-		return
-	}
 	g.putGeneratedLast()
-	if len(g.checks) < minTypical {
+	if g.exact || len(g.checks) < minTypical {
 		return
 	}
 	var own []*symptom

@@ -138,7 +138,7 @@ func TestGroup_GeneratedCheckNotFirst(t *testing.T) {
 		require.Equal(t, c.want, g.checks)
 		exact := &group{checks: slices.Clone(c.checks), exact: true}
 		exact.putTellingFirst(nil)
-		require.Equal(t, c.checks, exact.checks)
+		require.Equal(t, c.want, exact.checks, "an exact group")
 	}
 }
 
@@ -221,6 +221,43 @@ func TestBroadRules_Merge(t *testing.T) {
 	require.Equal(t, 9, count(9, shown{what: "status of %s", want: "%s", got: "200", exchange: patch(200)}), "different expected values")
 	require.Equal(t, 3, count(3, shown{what: "status of %s", want: "200 for %s", got: "204", exchange: sent("PATCH", "/Users/1?attributes=id", 204, "")}),
 		"a wrong status of requests that select attributes")
+	require.Equal(t, 3, count(3, shown{what: "name.givenName of %s", want: "%s", got: "nothing", exchange: sent("GET", "/Users/1?attributes=name", 200, "")}),
+		"sub-attributes of requests that select attributes")
+}
+
+// TestBroadRules_KnownFaultsApart checks that a broad rule merges neither a single symptom with a large group that is exactly a known fault,
+// nor a leak with a finding of another kind.
+func TestBroadRules_KnownFaultsApart(t *testing.T) {
+	var symptoms []*symptom
+	known := &group{exact: true}
+	for _, id := range []string{"patch.a", "patch.b", "patch.c", "patch.d", "patch.e", "patch.f", "patch.g", "patch.h"} {
+		symptoms = append(symptoms, shown{check: id, what: "name of " + id, want: id, got: "nothing"}.symptom())
+		known.checks = append(known.checks, id)
+	}
+	symptoms = append(symptoms, shown{check: "read.i", what: "name of a user", want: "i", got: "nothing"}.symptom())
+	require.Len(t, mergeBroad([]*group{known, {checks: []string{"read.i"}}}, symptoms), 2)
+
+	projected := sent("POST", "/Users?attributes=userName", 201, "")
+	leak := shown{check: "traffic.no-password", what: "password of POST", want: "nothing", got: "a value", exchange: projected}
+	other := shown{check: "projection.on-write", what: "further members", want: "[]", got: "x", exchange: projected}
+	require.Len(t, mergeBroad([]*group{{checks: []string{leak.check}}, {checks: []string{other.check}}},
+		[]*symptom{leak.symptom(), other.symptom()}), 2)
+}
+
+// TestGroupsOf_OpposedKinds checks that a rejection and a wrong value are not one cause, although they share evidence.
+func TestGroupsOf_OpposedKinds(t *testing.T) {
+	for check, want := range map[string]int{"patch.filter-not": 1, "patch.filter-not-group": 2} {
+		symptoms := []*symptom{patched("patch.filter-brackets", "remove", "emails[]").symptom()}
+		if want == 1 {
+			symptoms = append(symptoms, patched(check, "remove", "emails[]").symptom())
+		} else {
+			symptoms = append(symptoms, shown{check: check, what: "emails", want: "[]", got: "[1]", exchange: sent("PATCH", "/Users/1", 200, "")}.symptom())
+		}
+		both := map[string]bool{"patch.filter-brackets": true, check: true}
+		l := newLinker(symptoms, togetherOf([]Signature{{Telling: "patch.filter-brackets", Others: []string{check}}}, both))
+		require.GreaterOrEqual(t, l.weight("patch.filter-brackets", check), minLink)
+		require.Len(t, groupsOf(symptoms, nil, nil, l, map[string]int{}), want, check)
+	}
 }
 
 func TestHeadline_StatesFault(t *testing.T) {

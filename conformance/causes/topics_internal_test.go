@@ -84,6 +84,18 @@ func TestTopics_MostChecksPassed(t *testing.T) {
 	require.Empty(t, topicsOf(symptoms, passed), "%d checks passed", len(passed))
 }
 
+// TestTopics_Share checks that a topic does not apply if more of its checks have passed than its share permits, even if it needs few
+// symptoms.
+func TestTopics_Share(t *testing.T) {
+	json := []*symptom{accepts("create.accepts-json-media-type").symptom(), accepts("patch.accepts-json-media-type").symptom()}
+	require.Len(t, topicsOf(json, nil), 2, "the third check of the topic did not run")
+	require.Empty(t, topicsOf(json, map[string]bool{"search.accepts-json-media-type": true}))
+	filters := []*symptom{missed("filter.eq").symptom(), missed("filter.group-members").symptom()}
+	require.Len(t, topicsOf(filters, map[string]bool{"filter.and": true}), 2)
+	passed := map[string]bool{"filter.and": true, "filter.or": true, "filter.pr": true, "filter.gt": true, "filter.lt": true}
+	require.Empty(t, topicsOf(filters, passed))
+}
+
 // TestGenerated_Attached checks that several groups of checks with generated requests join the groups of the features that they test, and
 // that a single one does not.
 func TestGenerated_Attached(t *testing.T) {
@@ -277,6 +289,19 @@ func TestTopics_Gather(t *testing.T) {
 			[]shown{accepts("read.head"), crash(anyServerError, "GET"), crash("sort.hostile-name", "GET"), crash("filter.empty", "GET")},
 			[]*group{{checks: []string{"read.head", anyServerError}}, {checks: []string{"sort.hostile-name"}}, {checks: []string{"filter.empty"}}},
 			[]string{"read.head", "sort.hostile-name " + anyServerError, "filter.empty"},
+		},
+		{
+			"the check of all server errors, without another server error",
+			[]shown{accepts("cursor.count-garbage"), crash(anyServerError, "GET")},
+			[]*group{{checks: []string{"cursor.count-garbage", anyServerError}, exact: true, sure: true}},
+			[]string{"cursor.count-garbage", anyServerError},
+		},
+		{
+			"the check of all server errors, with a finding about a request that was repeated",
+			[]shown{{check: "steadiness.responses", what: "first response of GET /Users", got: "503 Service Unavailable"},
+				crash(anyServerError, "GET")},
+			[]*group{{checks: []string{"steadiness.responses", anyServerError}, exact: true, sure: true}},
+			[]string{"steadiness.responses " + anyServerError},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -117,7 +117,7 @@ var topics = []topic{
 		checks: []string{"body.id-in-header", "body.odd-ids"}},
 	{id: "message-schemas", evidence: "messages without their schema are accepted", min: 1, when: failed, checks: []string{
 		"patch.message-schema", "search.schema-required", "search.wrong-schema", "bulk.message-schema"}},
-	{id: "json-media-type", evidence: "requests with the media type application/json are rejected", checks: []string{
+	{id: "json-media-type", evidence: "requests with the media type application/json are rejected", share: 100, checks: []string{
 		"*.accepts-json-media-type"}},
 	{id: "location-header", evidence: "responses to POST have no header field Location", min: 1, when: about("Location"),
 		checks: []string{"create.location"}},
@@ -164,7 +164,7 @@ var topics = []topic{
 	{id: "projection-id", evidence: "excludedAttributes can omit id", checks: []string{"projection.id-stays", "traffic.id"}},
 
 	// Filters.
-	{id: filtersTopic, evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq",
+	{id: filtersTopic, evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq", share: topicShare,
 		checks: []string{"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
 	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"},
 		checks: []string{
