@@ -334,6 +334,9 @@ func TestCauses_DifferentFaultsApart(t *testing.T) {
 
 	leak := shown{check: "bulk.no-password", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
 	watched := shown{check: "traffic.no-secrets", what: "body of POST /Bulk", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
+	own := shown{check: "put.keeps-password", what: "password in the response to PUT", exchange: sent("PUT", "/Users/1", 200, "")}.symptom()
+	inPut := shown{check: "traffic.no-password", what: "password of PUT /Users/1", exchange: sent("PUT", "/Users/1", 200, "")}.symptom()
+	require.InDelta(t, weightLeak, newLinker([]*symptom{own, inPut}, togetherOf(nil, nil)).weight("put.keeps-password", "traffic.no-password"), 0.01)
 	rejected := shown{check: "bulk.patch", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
 	l := newLinker([]*symptom{leak, watched, rejected}, togetherOf(nil, nil))
 	require.InDelta(t, weightLeak, l.weight("bulk.no-password", "traffic.no-secrets"), 0.01)

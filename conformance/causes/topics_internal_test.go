@@ -17,6 +17,9 @@ func TestTopics_NameChecks(t *testing.T) {
 	for _, c := range checks.All() {
 		ids = append(ids, c.ID)
 	}
+	for id := range leaks {
+		require.Contains(t, ids, id, "leaks")
+	}
 	seen := map[string]bool{}
 	for _, topic := range topics {
 		require.False(t, seen[topic.id], topic.id)
