@@ -294,6 +294,19 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"read.head", "sort.hostile-name " + anyServerError, "filter.empty"},
 		},
 		{
+			"a wrong itemsPerPage in two lists",
+			[]shown{{check: "list.last-page", what: "itemsPerPage at startIndex=5", want: "1", got: "3", exchange: sent("GET", "/Users?count=3", 200, "")},
+				{check: "traffic.counters", what: "itemsPerPage of GET /Schemas", want: "2", got: "20", exchange: sent("GET", "/Schemas", 200, "")}},
+			[]*group{{checks: []string{"list.last-page"}}, {checks: []string{"traffic.counters"}}},
+			[]string{"list.last-page traffic.counters"},
+		},
+		{
+			"users without a value in filters with lt, among wrong filters",
+			[]shown{missed("filter.value-path"), missed("filter.absent-less"), missed("filter.value-path-or")},
+			[]*group{{checks: []string{"filter.absent-less", "filter.value-path", "filter.value-path-or"}}},
+			[]string{"filter.value-path filter.value-path-or", "filter.absent-less"},
+		},
+		{
 			"the check of all server errors, without another server error",
 			[]shown{accepts("cursor.count-garbage"), crash(anyServerError, "GET")},
 			[]*group{{checks: []string{"cursor.count-garbage", anyServerError}, exact: true, sure: true}},

@@ -130,6 +130,8 @@ var topics = []topic{
 	{id: "paging", evidence: "lists ignore count and startIndex", when: succeeded, requires: "list.count", checks: []string{
 		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.last-page", "list.with-sort",
 		"list.groups", "filter.total", "sort.pages", "sort.pages-descending", "oracle.pages"}},
+	{id: "items-per-page", evidence: "itemsPerPage is not the number of items", when: about("itemsPerPage"), checks: []string{
+		"list.last-page", "traffic.counters"}},
 	{id: "empty-page", evidence: "totalResults of a page without items is 0 although objects " +
 		"match", when: about("totalResults"), checks: []string{
 		"list.count-zero", "list.start-index-beyond", "list.known-total", "list.while-deleting", "search.count-zero"}},
@@ -195,6 +197,8 @@ var topics = []topic{
 		"filter.case-insensitive-extension", "filter.case-insensitive-own"}},
 	{id: "other-urn", evidence: "filters ignore a URN that no schema of users has", when: selected, checks: []string{
 		"filter.unknown-schema", "filter.core-schema-of-group"}},
+	{id: "absent-less", evidence: "filters with lt or le return users without a value of the attribute", min: 1, when: selected,
+		checks: []string{"filter.absent-less"}},
 	{id: "dates", evidence: "filters compare values of dateTime attributes wrongly", when: selected, min: 3, checks: []string{
 		"filter.date-time", "filter.date-time-*"}},
 	{id: "date-zone", evidence: "filters compare values of dateTime attributes as strings", min: 1, when: notFound,
