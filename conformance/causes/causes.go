@@ -85,8 +85,8 @@ type group struct {
 	blocks []string
 	// exact is set if the checks of the group are exactly those that complain about a known fault.
 	exact bool
-	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group share
-	// evidence with them.
+	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group
+	// share evidence with them.
 	predicted map[string]bool
 	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
 	// run with manySymptoms symptoms, all of them must complain.

@@ -219,14 +219,16 @@ func TestBroadRules_Merge(t *testing.T) {
 		})
 	}
 	require.Equal(t, 9, count(9, shown{what: "status of %s", want: "%s", got: "200", exchange: patch(200)}), "different expected values")
-	require.Equal(t, 3, count(3, shown{what: "status of %s", want: "200 for %s", got: "204", exchange: sent("PATCH", "/Users/1?attributes=id", 204, "")}),
+	projected := sent("PATCH", "/Users/1?attributes=id", 204, "")
+	require.Equal(t, 3, count(3, shown{what: "status of %s", want: "200 for %s", got: "204", exchange: projected}),
 		"a wrong status of requests that select attributes")
-	require.Equal(t, 3, count(3, shown{what: "name.givenName of %s", want: "%s", got: "nothing", exchange: sent("GET", "/Users/1?attributes=name", 200, "")}),
+	read := sent("GET", "/Users/1?attributes=name", 200, "")
+	require.Equal(t, 3, count(3, shown{what: "name.givenName of %s", want: "%s", got: "nothing", exchange: read}),
 		"sub-attributes of requests that select attributes")
 }
 
-// TestBroadRules_KnownFaultsApart checks that a broad rule merges neither a single symptom with a large group that is exactly a known fault,
-// nor a leak with a finding of another kind.
+// TestBroadRules_KnownFaultsApart checks that a broad rule merges neither a single symptom with a large group that is exactly a known
+// fault, nor a leak with a finding of another kind.
 func TestBroadRules_KnownFaultsApart(t *testing.T) {
 	var symptoms []*symptom
 	known := &group{exact: true}
@@ -251,7 +253,8 @@ func TestGroupsOf_OpposedKinds(t *testing.T) {
 		if want == 1 {
 			symptoms = append(symptoms, patched(check, "remove", "emails[]").symptom())
 		} else {
-			symptoms = append(symptoms, shown{check: check, what: "emails", want: "[]", got: "[1]", exchange: sent("PATCH", "/Users/1", 200, "")}.symptom())
+			changed := sent("PATCH", "/Users/1", 200, "")
+			symptoms = append(symptoms, shown{check: check, what: "emails", want: "[]", got: "[1]", exchange: changed}.symptom())
 		}
 		both := map[string]bool{"patch.filter-brackets": true, check: true}
 		l := newLinker(symptoms, togetherOf([]Signature{{Telling: "patch.filter-brackets", Others: []string{check}}}, both))
@@ -336,7 +339,8 @@ func TestCauses_DifferentFaultsApart(t *testing.T) {
 	watched := shown{check: "traffic.no-secrets", what: "body of POST /Bulk", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
 	own := shown{check: "put.keeps-password", what: "password in the response to PUT", exchange: sent("PUT", "/Users/1", 200, "")}.symptom()
 	inPut := shown{check: "traffic.no-password", what: "password of PUT /Users/1", exchange: sent("PUT", "/Users/1", 200, "")}.symptom()
-	require.InDelta(t, weightLeak, newLinker([]*symptom{own, inPut}, togetherOf(nil, nil)).weight("put.keeps-password", "traffic.no-password"), 0.01)
+	inPuts := newLinker([]*symptom{own, inPut}, togetherOf(nil, nil))
+	require.InDelta(t, weightLeak, inPuts.weight("put.keeps-password", "traffic.no-password"), 0.01)
 	rejected := shown{check: "bulk.patch", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
 	l := newLinker([]*symptom{leak, watched, rejected}, togetherOf(nil, nil))
 	require.InDelta(t, weightLeak, l.weight("bulk.no-password", "traffic.no-secrets"), 0.01)

@@ -292,8 +292,8 @@ func filtered(e evidence) bool {
 // anyServerError is the check that complains about each request that another check has found to lead to a server error.
 const anyServerError = "traffic.no-server-errors"
 
-// attachServerErrors moves anyServerError to the group with the most symptoms that show a server error. If there is none, it becomes a group
-// of its own: the request that failed belongs to no other finding.
+// attachServerErrors moves anyServerError to the group with the most symptoms that show a server error. If there is no such group, it
+// becomes a group of its own: the request that failed belongs to no other finding.
 func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 	byID := map[string]*symptom{}
 	for _, s := range symptoms {

@@ -53,7 +53,8 @@ func patched(check, op, path string) shown {
 
 // declined returns a symptom: the target rejects a filter.
 func declined(check string) shown {
-	return shown{check: check, what: "status of a GET with a filter", want: "200", got: "400", exchange: sent("GET", "/Users?filter=a", 400, "")}
+	return shown{check: check, what: "status of a GET with a filter", want: "200", got: "400",
+		exchange: sent("GET", "/Users?filter=a", 400, "")}
 }
 
 // missed returns a symptom: a filter finds nothing.
@@ -295,7 +296,8 @@ func TestTopics_Gather(t *testing.T) {
 		},
 		{
 			"a wrong itemsPerPage in two lists",
-			[]shown{{check: "list.last-page", what: "itemsPerPage at startIndex=5", want: "1", got: "3", exchange: sent("GET", "/Users?count=3", 200, "")},
+			[]shown{{check: "list.last-page", what: "itemsPerPage at startIndex=5", want: "1", got: "3",
+				exchange: sent("GET", "/Users?count=3", 200, "")},
 				{check: "traffic.counters", what: "itemsPerPage of GET /Schemas", want: "2", got: "20", exchange: sent("GET", "/Schemas", 200, "")}},
 			[]*group{{checks: []string{"list.last-page"}}, {checks: []string{"traffic.counters"}}},
 			[]string{"list.last-page traffic.counters"},

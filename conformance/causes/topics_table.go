@@ -166,8 +166,8 @@ var topics = []topic{
 	{id: "projection-id", evidence: "excludedAttributes can omit id", checks: []string{"projection.id-stays", "traffic.id"}},
 
 	// Filters.
-	{id: filtersTopic, evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq", share: topicShare,
-		checks: []string{"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
+	{id: filtersTopic, evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq",
+		share: topicShare, checks: []string{"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
 	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"},
 		checks: []string{
 			"patch.urn-case", "filter.urn-ignores-case", "projection.urn-case", "sort.name-ignores-case"}},

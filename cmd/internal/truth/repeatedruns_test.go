@@ -142,7 +142,8 @@ func losesOne(next http.Handler) http.Handler {
 	})
 }
 
-// TestSuite_RacesLoseDifferently checks that a lost change is a finding, and not unsteady, if the repetition of the check loses another one.
+// TestSuite_RacesLoseDifferently checks that a lost change is a finding that is not unsteady if the repetition of the check loses another
+// change.
 func TestSuite_RacesLoseDifferently(t *testing.T) {
 	t.Parallel()
 	r := suite(t, losesOne(newReferenceServer(t)), "concurrency.add-members", "concurrency.patch-attributes")
