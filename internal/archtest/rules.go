@@ -78,7 +78,9 @@ var Rules = []Rule{
 		Why:   "a dry run accesses a target, a store or a lane only through the read functions that it receives"},
 	{Package: "engine/internal/plan", May: []string{"engine", "scim/...", "internal/errtext"}, Tests: []string{"engine/..."},
 		Why: "the next request is computed without a target, a store or a clock"},
-	{Package: "engine/internal/connect", May: []string{"engine", "engine/internal/plan", "internal/egress", "scim/..."},
+	{Package: "engine/internal/spans", May: []string{"engine"}, Why: "spans depend neither on the work that they describe nor on an SDK"},
+	{Package: "engine/internal/connect",
+		May:   []string{"engine", "engine/internal/plan", "engine/internal/spans", "internal/egress", "scim/..."},
 		Tests: []string{"engine/..."},
 		Why:   "the client that sends requests does not depend on the reasons for them"},
 	{Package: "engine/internal/pause", StdlibOnly: true, Why: "waits depend on nothing that is waited for"},
@@ -102,7 +104,7 @@ var Rules = []Rule{
 			"dry run"},
 	{Package: "engine/internal/applane", May: []string{
 		"engine", "engine/store", "engine/internal/directory", "engine/internal/lane", "engine/internal/pause", "engine/internal/principal",
-		"engine/internal/sequence", "engine/internal/target",
+		"engine/internal/sequence", "engine/internal/spans", "engine/internal/target",
 		"scim/wirelog",
 	}, Why: "the choice of the next principal does not depend on the requests for it"},
 	{Package: "engine/internal/trace", May: []string{"engine", "engine/store", "engine/internal/plan", "engine/internal/rehearse", "scim/..."},
@@ -144,7 +146,8 @@ var Rules = []Rule{
 	{Package: "engine/control/client", May: []string{"engine"}, Tests: []string{"engine/..."}, StdlibOnly: true,
 		Why: "a program that operates a remote engine contains neither the engine nor the operation table"},
 	{Package: "engine/desired", May: []string{
-		"engine", "engine/internal/drift", "engine/mapping", "engine/sqlstore", "internal/seal", "internal/sqldb", "scim",
+		"engine", "engine/internal/drift", "engine/internal/signature", "engine/mapping", "engine/pull", "engine/sqlstore", "internal/egress",
+		"internal/seal", "internal/sqldb", "scim",
 	},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "a directory of the engine in the database of its store: it takes the types of the database from engine/sqlstore, and calls the " +

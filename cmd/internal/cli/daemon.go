@@ -31,6 +31,7 @@ type serveEngineCommand struct {
 	InFlight       int           `help:"Concurrent requests of each tenant. Default: 64." placeholder:"N" env:"SCIMWRIGHT_ENGINE_IN_FLIGHT"`
 	AuditAge       time.Duration `help:"Age limit of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
 	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
+	TraceHost      []string      `help:"${engineTraceHost}" placeholder:"HOST" env:"SCIMWRIGHT_ENGINE_TRACE_HOSTS"`
 	metricsFlags
 }
 
@@ -53,7 +54,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 		AdminToken: admin, ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
 		Limits: daemon.Limits{Rate: c.Rate, Burst: c.Burst, InFlight: c.InFlight},
 		Audit:  daemon.AuditLimits{Age: c.AuditAge, Rows: c.AuditRows},
-		Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
+		Traces: daemon.TraceOptions{Hosts: c.TraceHost}, Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
 	}
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())

@@ -29,6 +29,7 @@ type configFile struct {
 	Egress      string         `json:"egress"`
 	Metrics     *configMetrics `json:"metrics"`
 	Audit       *configAudit   `json:"audit"`
+	Traces      *configTraces  `json:"traces"`
 	Limits      *configLimits  `json:"limits"`
 	tenantConfig
 	Tenants map[string]tenantConfig `json:"tenants"` // all others
@@ -52,6 +53,13 @@ type configAudit struct {
 	age time.Duration
 }
 
+type configTraces struct {
+	Endpoint string            `json:"endpoint"`
+	Headers  map[string]string `json:"headers"` // references
+	Sample   *float64          `json:"sample"`
+	Hosts    []string          `json:"hosts"`
+}
+
 type configLimits struct {
 	Rate     float64 `json:"rate"`
 	Burst    int     `json:"burst"`
@@ -66,10 +74,11 @@ type configToken struct {
 	Scopes      []string `json:"scopes"`
 }
 
-// configApp is an app without its version. The secret and the client key are references.
+// configApp is an app without its version. The secrets and the client key are references.
 type configApp struct {
 	Target  desiredapi.Target   `json:"target"`
 	Mapping *desiredapi.Mapping `json:"mapping"`
+	Pull    *desiredapi.Pull    `json:"pull"`
 }
 
 // maxConfig is the maximum size of a configuration file, in bytes.
@@ -130,6 +139,14 @@ func (r *reading) complete(s *settings) error {
 	if m := s.file.Metrics; m != nil && m.Token != "" {
 		if err := r.resolve("metrics.token", &m.Token); err != nil {
 			return err
+		}
+	}
+	if t := s.file.Traces; t != nil {
+		for name, value := range t.Headers {
+			if err := r.resolve("traces.headers."+name, &value); err != nil {
+				return err
+			}
+			t.Headers[name] = value
 		}
 	}
 	if err := r.tenant(s, DefaultTenant, "", &s.file.tenantConfig); err != nil {
@@ -217,7 +234,14 @@ func (r *reading) app(s *settings, tenant, path, id string, c configApp) error {
 			return err
 		}
 	}
-	app, err := desiredapi.App{Version: 1, Target: c.Target, Mapping: c.Mapping}.Stored(tenant + ":" + id)
+	if c.Pull != nil {
+		for i := range c.Pull.Secrets {
+			if err := r.resolve(fmt.Sprintf("%s.pull.secrets.%d", path, i), &c.Pull.Secrets[i]); err != nil {
+				return err
+			}
+		}
+	}
+	app, err := desiredapi.App{Version: 1, Target: c.Target, Mapping: c.Mapping, Pull: c.Pull}.Stored(tenant + ":" + id)
 	if err == nil {
 		err = app.Check()
 	}

@@ -50,6 +50,7 @@ type Daemon struct {
 	feed     control.Feed
 	hooks    *webhooks.Service
 	usage    *usage
+	traces   *traces
 	metrics  *serving.MetricsServer
 	counted  *enginemetrics.Metrics
 	server   *serving.Server
@@ -81,11 +82,21 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 		return err
 	}
 	o.complete()
-	failures := serving.NewFailureLog(o.Logger.Handler())
+	records := o.Logger.Handler()
+	if o.Traces.enabled(o.LookupEnv) {
+		records = traceLog{records}
+	}
+	failures := serving.NewFailureLog(records)
 	d.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	d.options = o
 	d.settings.Store(configured)
+	if d.traces, err = openTraces(ctx, o); err != nil {
+		return err
+	}
+	if d.traces != nil {
+		d.OnClose(d.traces.close)
+	}
 	listener, secure, err := d.listen(ctx)
 	if err != nil {
 		return err
@@ -192,7 +203,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err != nil {
 		return err
 	}
-	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal}
+	anyAddress := policy.Range == engine.EgressAny
+	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal, Egress: policy, AllowHTTP: anyAddress, Shown: withoutTenant}
 	pool := db.Writer()
 	if stored.Dialect == sqlstore.SQLite {
 		stored.Updater, pool = d.db.transact, db.Readers()
@@ -200,9 +212,10 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.store, err = desired.Open(ctx, pool, stored); err != nil {
 		return err
 	}
+	d.OnClose(func(context.Context) error { d.store.Close(); return nil })
 	d.hooks, err = webhooks.Open(ctx, pool, webhooks.Options{
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
-		AllowHTTP: policy.Range == engine.EgressAny, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
+		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
 	})
 	if err != nil {
@@ -215,7 +228,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
-		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy,
+		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
+		TraceHosts: o.Traces.Hosts,
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,8 @@ type Options struct {
 	RequestTimeout, RetryMax time.Duration
 	// Webhooks define the retries of webhooks. Defaults: those of package webhooks.
 	Webhooks WebhookOptions
+	// Traces define the export of OpenTelemetry traces. Default: none.
+	Traces TraceOptions
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
 }
@@ -147,6 +149,9 @@ func (o Options) check() error {
 		return fmt.Errorf("the admin token has %d characters: at least %d are required", len(o.AdminToken), minToken)
 	}
 	if err := o.Limits.check(); err != nil {
+		return err
+	}
+	if err := o.Traces.check(o.LookupEnv); err != nil {
 		return err
 	}
 	return o.Metrics.Check()

@@ -82,7 +82,7 @@ func (d *Daemon) handler() (http.Handler, error) {
 	for _, path := range slices.Compact(paths) {
 		mux.Handle(path, own)
 	}
-	return d.serve(mux, audit), nil
+	return d.traces.handler(d.serve(mux, audit)), nil
 }
 
 // maxInFlight is the maximum number of bytes that all requests in flight hold, uploads included. A tenant gets half of it.

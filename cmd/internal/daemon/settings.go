@@ -63,6 +63,19 @@ func (o Options) with(f *configFile) Options {
 	if f.Audit != nil {
 		o.Audit.Rows, o.Audit.Age = or(o.Audit.Rows, f.Audit.Rows), or(o.Audit.Age, f.Audit.age)
 	}
+	if f.Traces != nil {
+		t := &o.Traces
+		t.Endpoint = or(t.Endpoint, f.Traces.Endpoint)
+		if t.Headers == nil {
+			t.Headers = f.Traces.Headers
+		}
+		if t.Sample == nil {
+			t.Sample = f.Traces.Sample
+		}
+		if t.Hosts == nil {
+			t.Hosts = f.Traces.Hosts
+		}
+	}
 	return o
 }
 
