@@ -369,10 +369,7 @@ func (s *Service) Rotate(ctx context.Context, id, next string, overlap time.Dura
 		if err != nil {
 			return err
 		}
-		have, err := s.unseal(id, sealed)
-		if err != nil {
-			return err
-		}
+		have, _ := s.unseal(id, sealed) // secrets that no key decrypts are replaced
 		all := []secret{{Secret: next}}
 		until := now.Add(overlap).UnixMilli()
 		for _, x := range have {

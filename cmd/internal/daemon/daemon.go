@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
@@ -49,14 +48,19 @@ type Daemon struct {
 	settings atomic.Pointer[settings]
 	feed     control.Feed
 	hooks    *webhooks.Service
-	usage    *usage
-	traces   *traces
-	metrics  *serving.MetricsServer
-	counted  *enginemetrics.Metrics
-	server   *serving.Server
-	ready    Ready
-	stopping context.Context // ends when the daemon stops
-	stop     context.CancelFunc
+	seal     desired.Seal
+	lost     atomic.Bool // secrets may be unreadable
+
+	engineStore *sqlstore.Store
+	tokenFile   string // that this start has created
+	usage       *usage
+	traces      *traces
+	metrics     *serving.MetricsServer
+	counted     *enginemetrics.Metrics
+	server      *serving.Server
+	ready       Ready
+	stopping    context.Context // ends when the daemon stops
+	stop        context.CancelFunc
 }
 
 // Start starts a daemon. It returns when all services are available. ctx applies to the start only; Close stops the daemon.
@@ -117,7 +121,21 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err := d.open(ctx, listener.Addr()); err != nil {
 		return err
 	}
-	created, err := d.db.bootstrapToken(ctx, o.AdminToken, time.Now())
+	if err := d.checkKeys(ctx, d.seal, o.AcceptLostKey); err != nil {
+		return err
+	}
+	if text, err := d.unreadableText(ctx); err != nil {
+		return err
+	} else if text != "" {
+		d.lost.Store(true)
+		o.Logger.WarnContext(ctx, text)
+	}
+	if o.StartHalted {
+		if err := d.haltApps(ctx); err != nil {
+			return err
+		}
+	}
+	created, err := d.adminToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -196,13 +214,15 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		return err
 	}
 	d.OnClose(func(context.Context) error { return db.Close() })
+	d.seal = seal
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded, KeepEvents: int(o.Retention.Events.Rows)})
 	if err != nil {
 		return err
 	}
+	d.engineStore = engineStore
 	anyAddress := policy.Range == engine.EgressAny
 	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal, Egress: policy, AllowHTTP: anyAddress, Shown: withoutTenant}
 	pool := db.Writer()
@@ -217,12 +237,16 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
 		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
+		MaxDead: int(o.Retention.DeadLetters.Rows), KeepDead: o.Retention.DeadLetters.Age,
 	})
 	if err != nil {
 		return err
 	}
 	scheduler, err := serving.Scheduler(ctx, &d.Closing, o.DB, db, engineStore, o.Logger)
 	if err != nil {
+		return err
+	}
+	if err := scheduler.Register(d.retention(engineStore)); err != nil {
 		return err
 	}
 	d.counted = enginemetrics.New()
