@@ -148,7 +148,7 @@ func (s *Service) check(e *Endpoint) error {
 	case e.App != "" && e.Prefix != "":
 		return &InputError{"Prefix", "set App or Prefix, not both"}
 	case len(e.App) > MaxScope || len(e.Prefix) > MaxScope:
-		return &InputError{"App", fmt.Sprintf("App and Prefix have at most %d bytes", MaxScope)}
+		return &InputError{"App", fmt.Sprintf("App and Prefix have at most %d bytes each", MaxScope)}
 	case len(e.URL) > MaxURL:
 		return &InputError{"URL", fmt.Sprintf("the URL has at most %d bytes", MaxURL)}
 	}

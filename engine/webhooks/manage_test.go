@@ -85,7 +85,7 @@ func TestDiscard_DeadLetterOnly(t *testing.T) {
 	}, func(o *webhooks.Options) { o.Attempts = 1 })
 }
 
-// TestReseal_ReplacesKey encrypts the secrets of more endpoints than one transaction has again.
+// TestReseal_ReplacesKey encrypts again the secrets of more endpoints than one transaction contains.
 func TestReseal_ReplacesKey(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const endpoints = 501

@@ -59,8 +59,8 @@ var flagHelp = kong.Vars{
 	"engineEgress": "Allowed addresses of targets and webhooks: any, private (all except loopback) or public (neither loopback nor " +
 		"private networks). " +
 		"Default: any if --listen is a loopback address, else private.",
-	"engineTraceHost": "Host of targets to which the trace context is sent (repeatable), or * for all. Default: none. The variables OTEL_* of " +
-		"OpenTelemetry enable and configure traces; see docs/daemon.md.",
+	"engineTraceHost": "Host of targets to which the trace context is sent (repeatable), or * for all. Default: none. The variables OTEL_* " +
+		"of OpenTelemetry enable and configure traces; see docs/daemon.md.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
 	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +

@@ -87,7 +87,7 @@ type AuditEntry struct {
 	Operation string    `json:"operation" readOnly:"true" doc:"operationId in the OpenAPI document"`
 	Object    string    `json:"object" readOnly:"true" doc:"path of the request"`
 	Request   string    `json:"request" readOnly:"true" doc:"id of the request"`
-	Status    int       `json:"status" readOnly:"true" doc:"status of the response; 0: not stored yet, or the process ended before"`
+	Status    int       `json:"status" readOnly:"true" doc:"status of the response; 0: not stored yet, or never, because the process ended"`
 }
 
 type createTokenRequest struct {

@@ -20,7 +20,7 @@ type entry struct {
 	Operation string
 	Object    string
 	Request   string
-	Status    int // 0: not stored yet, or the process ended before
+	Status    int // 0: not stored yet, or never, because the process ended
 }
 
 // recorder writes the audit log. One goroutine writes the waiting entries together, so that concurrent requests share a commit. An entry

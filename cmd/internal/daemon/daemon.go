@@ -270,8 +270,8 @@ const (
 	maxTenantWebhooks = 100
 )
 
-// recorded wakes the parts that wait for new events of an app. The store calls it for
-// the events of the engine, which starts after these parts exist.
+// recorded wakes the parts that wait for new events of an app. The store calls it for the events of the engine, which starts after these
+// parts exist.
 func (d *Daemon) recorded(app string) {
 	d.feed.Wake(app)
 	d.hooks.Wake(app)
