@@ -170,7 +170,7 @@ var Rules = []Rule{
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "webhooks over HTTP: it calls the methods of a service, in any host program"},
 	{Package: "engine/control",
-		May:   []string{"engine", "engine/control/client", "engine/jobs", "engine/provision", "internal/errtext", "internal/outage",
+		May: []string{"engine", "engine/control/client", "engine/jobs", "engine/provision", "internal/errtext", "internal/outage",
 			"internal/rest", "scim"},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the engine over HTTP: it calls the methods of an engine, in any host program"},
