@@ -51,6 +51,12 @@ test-postgres: ## run the quick tests on SQLite and PostgreSQL
 COSTLY_SUITE := ^(TestSuite_KillMatrix|TestProfiles_EveryStepCanFail|TestProfiles_BreakOnListedQuirks)$$
 COSTLY_ENGINE := ^(TestEngine_KilledAtEveryPoint|TestEngine_Converges)$$
 
+SOAKTIME ?= 40m
+
+.PHONY: soak
+soak: ## show that the size of the daemon's databases is constant under a steady load, for SOAKTIME (40m)
+	SCIMWRIGHT_TEST_ALL=1 go test ./cmd/internal/daemon -run TestSoak -v -timeout 3h -daemon.soak $(SOAKTIME)
+
 .PHONY: test-costly costly-suite costly-engine
 test-costly: ## run the costly tests that have found most bugs
 	@$(MAKE) --no-print-directory -j2 -O costly-suite costly-engine

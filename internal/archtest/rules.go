@@ -173,7 +173,7 @@ var Rules = []Rule{
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "webhooks over HTTP: it calls the methods of a service, in any host program"},
 	{Package: "engine/control",
-		May:   []string{"engine", "engine/control/client", "engine/jobs", "engine/provision", "internal/errtext", "internal/outage",
+		May: []string{"engine", "engine/control/client", "engine/jobs", "engine/provision", "internal/errtext", "internal/outage",
 			"internal/rest", "scim"},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the engine over HTTP: it calls the methods of an engine, in any host program"},
@@ -186,7 +186,7 @@ var Rules = []Rule{
 	{Package: "scimserver/sqlstore", May: []string{"scimserver", "scim/...", "internal/docstore", "internal/scimstore", "internal/sqldb"},
 		Tests: append([]string{"scimserver/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the only part of the server that depends on a database"},
-	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/...", "internal/rawjson"},
+	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/...", "internal/outage", "internal/rawjson"},
 		Tests: append([]string{"internal/docstore", "internal/scimstore", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the reference server is embedded with any store and must not depend on its clients"},
 
@@ -230,7 +230,8 @@ var Rules = []Rule{
 		"engine/jobs/...", "engine/sqlstore", "internal/seal", "internal/sqldb/...", "scimserver/...",
 	}, Why: "the parts that long-running programs share do not depend on these programs"},
 	{Package: "cmd/internal/daemon", May: []string{
-		"cmd/internal/serving", "engine/...", "internal/egress", "internal/enginestore", "internal/rest", "internal/sqldb/...",
+		"cmd/internal/serving", "engine/...", "internal/counted", "internal/egress", "internal/enginestore", "internal/rest",
+		"internal/sqldb/...",
 	}, Tests: []string{"cmd/internal/cli", "internal/sqldb/sqldbtest"},
 		Why: "the engine as a service has no management API and no SCIM server"},
 	{Package: "cmd/internal/sandbox/...", May: []string{

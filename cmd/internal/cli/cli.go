@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
@@ -91,7 +92,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
 		return ExitUsage
 	case err != nil:
-		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), remote.Hint(err))
+		hint := ""
+		if command := parsed.Command(); !strings.HasPrefix(command, "serve ") && !strings.HasPrefix(command, "sandbox") {
+			hint = remote.Hint(err)
+		}
+		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), hint)
 		return ExitFailure
 	}
 	return ExitOK

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
@@ -52,7 +53,8 @@ type Daemon struct {
 	lost     atomic.Bool // secrets may be unreadable
 
 	engineStore *sqlstore.Store
-	tokenFile   string // that this start has created
+	tokenFile   string      // that this start has created
+	secure      *tls.Config // nil without TLS
 	usage       *usage
 	traces      *traces
 	metrics     *serving.MetricsServer
@@ -128,6 +130,15 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 		return err
 	} else if text != "" {
 		d.lost.Store(true)
+		o.Logger.WarnContext(ctx, text)
+	}
+	if text, err := d.db.skew(ctx, time.Now); err != nil {
+		return err
+	} else if text != "" {
+		o.Logger.WarnContext(ctx, text)
+	}
+	d.secure = secure
+	if text := certificateText(secure, time.Now()); text != "" {
 		o.Logger.WarnContext(ctx, text)
 	}
 	if o.StartHalted {

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/http"
@@ -58,6 +60,32 @@ func TestAudit_Bounded(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, int64(11), seq)
 	})
+}
+
+// TestSkew_Reported compares the clock of this machine with that of the database.
+func TestSkew_Reported(t *testing.T) {
+	db := sqldbtest.Postgres(t)
+	d, err := openTables(t.Context(), db)
+	require.NoError(t, err)
+	text, err := d.skew(t.Context(), time.Now)
+	require.NoError(t, err)
+	require.Empty(t, text)
+	text, err = d.skew(t.Context(), func() time.Time { return time.Now().Add(-time.Hour) })
+	require.NoError(t, err)
+	require.Contains(t, text, "differ by 1h0m0s")
+}
+
+func TestCertificate_Validity(t *testing.T) {
+	from := time.Unix(1_700_000_000, 0)
+	secure := &tls.Config{Certificates: []tls.Certificate{{Leaf: &x509.Certificate{NotBefore: from, NotAfter: from.Add(90 * day)}}}}
+	for after, says := range map[time.Duration]string{
+		-time.Hour: "is the clock", time.Hour: "", 80 * day: "expires at 2024-02-12", 91 * day: "expired at 2024-02-12",
+	} {
+		text := certificateText(secure, from.Add(after))
+		require.Contains(t, text, says)
+		require.Equal(t, says == "", text == "")
+	}
+	require.Empty(t, certificateText(nil, from))
 }
 
 // TestSteadyBody_LongUpload uploads to a server whose time limit for the whole request has passed before the body is read.

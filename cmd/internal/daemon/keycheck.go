@@ -22,22 +22,13 @@ func keyBinding(id string) string { return "daemon_key/" + id }
 var errOtherKey = errors.New("the keys are not those that encrypted the secrets in this database: start with the previous key, or with both " +
 	"keys until \"scimwright engine reseal\" has completed. If the key is lost, start once with --accept-lost-key, and write the secrets again")
 
-// checkKeys returns errOtherKey unless the keys decrypt the text of each key that may have encrypted secrets. It stores the text of the first
-// key. If lost is set, it instead removes the texts that no key decrypts. A database of an earlier version has no texts: the credentials of
-// apps and the secrets of webhooks are checked.
+// checkKeys returns errOtherKey unless the keys decrypt the text of each key that may have encrypted secrets, or all secrets. It stores the
+// text of the first key, and removes those that no key decrypts. If lost is set, it does this without a check of the secrets. A database of an
+// earlier version has no texts.
 func (d *Daemon) checkKeys(ctx context.Context, seal desired.Seal, lost bool) error {
 	rows, err := d.db.keys(ctx)
 	if err != nil {
 		return err
-	}
-	if len(rows) == 0 && !lost {
-		apps, hooks, err := d.unreadable(ctx)
-		if err != nil {
-			return err
-		}
-		if apps+hooks > 0 {
-			return errOtherKey
-		}
 	}
 	current, others := false, []string{}
 	ring, _ := seal.(interface {
@@ -49,11 +40,15 @@ func (d *Daemon) checkKeys(ctx context.Context, seal desired.Seal, lost bool) er
 		}
 		current = current || ring != nil && ring.Current(sealed, keyBinding(id))
 	}
-	switch {
-	case len(others) > 0 && !lost:
-		return errOtherKey
-	case len(others) == 0 && current:
+	if len(others) == 0 && current {
 		return nil
+	}
+	if !lost && (len(rows) == 0 || len(others) > 0) {
+		if page, _, _, err := unreadablePage(ctx, d.store, d.hooks, "", desired.Unreadable{}, 1); err != nil {
+			return err
+		} else if len(page) > 0 {
+			return errOtherKey
+		}
 	}
 	id := rand.Text()
 	sealed, err := seal.Seal(keyText, keyBinding(id))

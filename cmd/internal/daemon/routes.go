@@ -212,12 +212,15 @@ func (d *Daemon) readiness(w http.ResponseWriter, r *http.Request) {
 	writeHealth(w, "", d.warnings(ctx))
 }
 
-// warnings returns what an operator has to do although the daemon is ready: apps that are halted since the start, and secrets that no key
-// decrypts. The response has no names.
+// warnings returns what an operator has to do although the daemon is ready: apps that are halted since the start, a certificate that expires,
+// and secrets that no key decrypts. The response has no names.
 func (d *Daemon) warnings(ctx context.Context) (texts []string) {
 	if halted, err := d.engineStore.HaltedApps(ctx, haltedAtStart); err == nil && len(halted) > 0 {
 		texts = append(texts, counted.Of(len(halted), "app")+" halted since the start with --start-halted: resume each of them, or all with "+
 			"\"scimwright engine resume --halted-at-start\"")
+	}
+	if text := certificateText(d.secure, time.Now()); text != "" {
+		texts = append(texts, text)
 	}
 	if d.lost.Load() { // without lost secrets at the start, there are none now
 		text, err := d.unreadableText(ctx)
