@@ -250,6 +250,9 @@ CREATE TABLE {job} (
 CREATE UNIQUE INDEX {.job_unfinished} ON {job} (kind, job_key) WHERE state IN ('waiting', 'running');
 CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
 CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
+`, `
+ALTER TABLE {app_lane} ADD COLUMN tenant KEY NOT NULL DEFAULT '';
+CREATE INDEX {.app_lane_tenant} ON {app_lane} (tenant, next_at) WHERE process = '' AND next_at IS NOT NULL;
 `}
 
 // noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner

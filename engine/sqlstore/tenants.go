@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+const (
+	// waitingTenants is the maximum number of tenants that Waiting returns.
+	waitingTenants = 64
+	// visitedTenants is the maximum number of tenants that each of the two parts of the query of Waiting visits.
+	visitedTenants = 128
+)
+
+// Divides implements store.Tenants.
+func (s *Store) Divides() bool { return s.tenants }
+
+// Waiting implements store.Tenants. Its cost depends neither on the number of lanes nor on the number of all tenants.
+func (s *Store) Waiting(ctx context.Context, due time.Time, limit int, after string) (w store.Waiting, err error) {
+	limit = max(limit, 0)
+	err = s.db.Reader().QueryRow(ctx, claimableUpTo(limit+1), ms(due), ms(due)).Scan(&w.Lanes)
+	if err == nil && w.Lanes > limit {
+		w.Tenants, w.Last, err = s.visit(ctx, due, after)
+	}
+	if err != nil {
+		return store.Waiting{}, fmt.Errorf("sqlstore: tenants with pending lanes: %w", err)
+	}
+	return w, nil
+}
+
+// claimableUpTo returns the query for the number of claimable lanes, up to n.
+func claimableUpTo(n int) string {
+	return `SELECT COUNT(*) FROM (` + claimable + ` LIMIT ` + strconv.Itoa(n) + `) AS l`
+}
+
+// visit returns the next tenants with claimable lanes, and the last visited tenant.
+func (s *Store) visit(ctx context.Context, due time.Time, after string) (found []string, last string, err error) {
+	type visited struct {
+		tenant    string
+		begun     bool // the first tenants, which follow the last one
+		claimable bool
+	}
+	rows, err := s.db.Reader().Query(ctx, visitTenants, after, after, after, ms(due), ms(due))
+	all, err := collect(rows, err, func(r *sql.Rows, v *visited) error { return r.Scan(&v.tenant, &v.begun, &v.claimable) })
+	for i, v := range all {
+		if len(found) == waitingTenants || i == visitedTenants && v.begun {
+			break // the query has not visited the tenants before v
+		}
+		if last = v.tenant; v.claimable {
+			found = append(found, v.tenant)
+		}
+	}
+	return found, last, err
+}
+
+// nextTenant selects the first tenant, by name, that has free and scheduled lanes and satisfies a condition. It is a search in the index,
+// however many lanes the tenant before has.
+func nextTenant(condition string) string {
+	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND ` + condition + ` ORDER BY l.tenant LIMIT 1)`
+}
+
+// visitTenants selects tenants that have free and scheduled lanes, and whether one of these lanes is claimable: the tenants after a name,
+// and the first ones up to the name. Parameters: three times the name, twice the time.
+var visitTenants = `WITH RECURSIVE
+	rest (tenant, n) AS (
+		SELECT ` + nextTenant(`l.tenant > ?`) + `, 1
+		UNION ALL
+		SELECT ` + nextTenant(`l.tenant > v.tenant`) + `, v.n + 1 FROM rest v WHERE v.tenant IS NOT NULL AND v.n < ` + maxVisited + `),
+	beginning (tenant, n) AS (
+		SELECT ` + nextTenant(`l.tenant <= ?`) + `, 1
+		UNION ALL
+		SELECT ` + nextTenant(`l.tenant > v.tenant AND l.tenant <= ?`) + `, v.n + 1 FROM beginning v
+		WHERE v.tenant IS NOT NULL AND v.n < ` + maxVisited + `)
+	SELECT v.tenant, v.begun = 1, EXISTS (SELECT 1 FROM {app_lane} l
+		WHERE l.tenant = v.tenant AND l.next_at IS NOT NULL AND l.next_at <= ? AND ` + unleased + `)
+	FROM (SELECT tenant, n, 0 AS begun FROM rest UNION ALL SELECT tenant, n, 1 FROM beginning) v
+	WHERE v.tenant IS NOT NULL ORDER BY v.begun, v.n`
+
+var maxVisited = strconv.Itoa(visitedTenants)
+
+// claimableOf selects the claimable lanes of a tenant, in the order of their times. Parameters: the tenant, and twice the time.
+const claimableOf = `SELECT app_id FROM {app_lane} WHERE tenant = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + unleased +
+	` ORDER BY next_at`
+
+// ClaimOf implements store.Tenants.
+func (s *Store) ClaimOf(ctx context.Context, process string, due time.Time, quotas []store.Quota, limit int) (leases []engine.Lease,
+	err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		leases = nil
+		for _, q := range quotas {
+			n := min(q.Lanes, limit-len(leases))
+			if n <= 0 {
+				continue
+			}
+			rows, err := tx.Query(ctx, claim(tx.Dialect(), claimableOf, n), text(q.Tenant), ms(due), ms(due), process, process)
+			some, err := collect(rows, err, scanLease)
+			if err != nil {
+				return err
+			}
+			leases = append(leases, some...)
+		}
+		if len(leases) == limit {
+			return nil
+		}
+		rest, err := claimLanes(ctx, tx, process, due, limit-len(leases))
+		leases = append(leases, rest...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: claim: %w", err)
+	}
+	return leases, nil
+}
