@@ -130,7 +130,7 @@ func dropEach(ctx context.Context, tx *sqldb.Tx, app string, members []member) e
 		return err
 	}
 	for _, m := range members {
-		if _, err := tx.Exec(ctx, dropMembers+` AND m.principal_id = ?`, app, m.group, m.user); err != nil {
+		if _, err := tx.Exec(ctx, dropMembers+` AND m.principal_id BETWEEN ? AND ?`, app, m.group, m.user, m.user); err != nil {
 			return err
 		}
 	}
