@@ -121,7 +121,7 @@ const dropMembers = `DELETE FROM {member_state} AS m WHERE m.app_id = ? AND m.gr
 
 // dropEach deletes the rows of these members that contain no information.
 func dropEach(ctx context.Context, tx *sqldb.Tx, app string, members []member) error {
-	if tx.Dialect() == sqldb.Postgres && len(members) > 1 {
+	if tx.Dialect() == sqldb.Postgres && len(members) > 0 {
 		rows, err := keyRows(app, members)
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func dropEach(ctx context.Context, tx *sqldb.Tx, app string, members []member) e
 		return err
 	}
 	for _, m := range members {
-		if _, err := tx.Exec(ctx, dropMembers+` AND m.principal_id BETWEEN ? AND ?`, app, m.group, m.user, m.user); err != nil {
+		if _, err := tx.Exec(ctx, dropMembers+` AND m.principal_id = ?`, app, m.group, m.user); err != nil {
 			return err
 		}
 	}

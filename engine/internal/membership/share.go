@@ -89,7 +89,7 @@ func (s *share) part() (mean, most float64) {
 	return mean, most
 }
 
-// room returns how many lanes the process claims as soon as they are due, and whether it has more than its share.
+// room returns how many lanes the process claims as soon as they are due, none if it is not positive, and whether it has more than its share.
 func (s *share) room(now reading) (room int, above bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,10 +100,16 @@ func (s *share) room(now reading) (room int, above bool) {
 	if now.at.Before(s.settle) {
 		return int(math.Ceil(most)) - now.load.Running, true
 	}
-	if s.since(shareBeats, now) > max(mean*(1+tolerance/2)+claimSlack, shareMinimum) {
+	own := s.since(shareBeats, now)
+	if own <= max(mean*(1+tolerance/2)+claimSlack, shareMinimum) {
+		return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
+	}
+	// If the apps have work at the same times, the process claims as many lanes less as it had too many. Without any, others would run all
+	// lanes of the next time. Lanes that run for a short time only are not limited by the number that run at one time.
+	if own > mean*(1+2*tolerance) {
 		return 0, true
 	}
-	return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
+	return int(math.Ceil(most*(2-own/max(mean, own/float64(s.alive))))) - now.load.Running, true
 }
 
 // surplus returns the number of lanes to hand over. After that it returns 0 until pause has passed, because the numbers of the processes
