@@ -61,14 +61,16 @@ func (s *Store) visit(ctx context.Context, due time.Time, after string) (found [
 }
 
 // nextTenant selects the first tenant, by name, that has free and scheduled lanes and satisfies a condition. It is a search in the index,
-// however many lanes the tenant before has.
+// however many lanes the tenant before has. Queries for tenants have the condition tenant >= '', which is always true, as the index has.
+// Without it, PostgreSQL would use this index for lanes of all tenants while it is empty, and later sort all claimable lanes.
 func nextTenant(condition string) string {
-	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND ` + condition + ` ORDER BY l.tenant LIMIT 1)`
+	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND l.tenant >= '' AND ` + condition + `
+		ORDER BY l.tenant LIMIT 1)`
 }
 
 // visitTenants selects tenants that have free and scheduled lanes, and whether one of these lanes is claimable: the tenants after a name,
-// and the first ones up to the name. With EXISTS instead of LIMIT, PostgreSQL without statistics would read all claimable lanes. Parameters:
-// three times the name, twice the time.
+// and the first ones up to the name. With EXISTS instead of LIMIT, PostgreSQL without statistics would read all claimable lanes.
+// Parameters: three times the name, twice the time.
 var visitTenants = `WITH RECURSIVE
 	rest (tenant, n) AS (
 		SELECT ` + nextTenant(`l.tenant > ?`) + `, 1
@@ -80,15 +82,16 @@ var visitTenants = `WITH RECURSIVE
 		SELECT ` + nextTenant(`l.tenant > v.tenant AND l.tenant <= ?`) + `, v.n + 1 FROM beginning v
 		WHERE v.tenant IS NOT NULL AND v.n < ` + maxVisited + `)
 	SELECT v.tenant, v.begun = 1, (SELECT l.next_at FROM {app_lane} l
-		WHERE l.tenant = v.tenant AND l.next_at IS NOT NULL AND l.next_at <= ? AND ` + unleased + ` ORDER BY l.next_at LIMIT 1) IS NOT NULL
+		WHERE l.tenant = v.tenant AND l.tenant >= '' AND l.next_at IS NOT NULL AND l.next_at <= ? AND ` + unleased + `
+		ORDER BY l.next_at LIMIT 1) IS NOT NULL
 	FROM (SELECT tenant, n, 0 AS begun FROM rest UNION ALL SELECT tenant, n, 1 FROM beginning) v
 	WHERE v.tenant IS NOT NULL ORDER BY v.begun, v.n`
 
 var maxVisited = strconv.Itoa(visitedTenants)
 
 // claimableOf selects the claimable lanes of a tenant, in the order of their times. Parameters: the tenant, and twice the time.
-const claimableOf = `SELECT app_id FROM {app_lane} WHERE tenant = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + unleased +
-	` ORDER BY next_at`
+const claimableOf = `SELECT app_id FROM {app_lane} WHERE tenant = ? AND tenant >= '' AND next_at IS NOT NULL AND next_at <= ? AND ` +
+	unleased + ` ORDER BY next_at`
 
 // ClaimOf implements store.Tenants.
 func (s *Store) ClaimOf(ctx context.Context, process string, due time.Time, quotas []store.Quota, limit int) (leases []engine.Lease,
