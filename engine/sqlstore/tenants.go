@@ -61,7 +61,7 @@ func (s *Store) visit(ctx context.Context, due time.Time, after string) (found [
 }
 
 // nextTenant selects the first tenant, by name, that has free and scheduled lanes and satisfies a condition. It is a search in the index,
-// however many lanes the tenant before has. Queries for tenants have the condition tenant >= '', which is always true, as the index has.
+// however many lanes the tenant before has. Queries for tenants have the condition tenant >= ”, which is always true, as the index has.
 // Without it, PostgreSQL would use this index for lanes of all tenants while it is empty, and later sort all claimable lanes.
 func nextTenant(condition string) string {
 	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND l.tenant >= '' AND ` + condition + `
