@@ -70,7 +70,12 @@ func claim(d sqldb.Dialect, lanes string, limit int) string {
 	if d == sqldb.Postgres {
 		lock = ` FOR UPDATE SKIP LOCKED`
 	}
-	return `WITH due AS MATERIALIZED (` + lanes + ` LIMIT ` + strconv.Itoa(limit) + lock + `)
+	return claimFrom(d, lanes+` LIMIT `+strconv.Itoa(limit)+lock)
+}
+
+// claimFrom returns the statement that claims the lanes that a query has locked.
+func claimFrom(d sqldb.Dialect, locked string) string {
+	return `WITH due AS MATERIALIZED (` + locked + `)
 		UPDATE {app_lane} SET process = ?, epoch = epoch + 1, owner = '', lease_until = ` + noLease + `
 		WHERE app_id IN (SELECT app_id FROM due) AND ` + validProcess(d) + ` RETURNING ` + leaseColumns
 }

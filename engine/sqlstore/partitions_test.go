@@ -29,7 +29,7 @@ const partitions = 32
 var fleetWide = []struct{ part, why string }{
 	{`SELECT app_id FROM app_lane WHERE next_at IS NOT NULL AND next_at <=`, "a claim searches for the due lanes of all apps"},
 	{`SELECT (SELECT l.tenant FROM app_lane l WHERE l.process = ''`, "the tenants of all apps"},
-	{`SELECT app_id FROM app_lane WHERE tenant = $1 AND tenant >= '' AND next_at IS NOT NULL`, "a claim searches for the due lanes of a tenant"},
+	{`SELECT app_id FROM app_lane WHERE tenant = q.tenant AND lease_until >= 0`, "a claim searches for the due lanes of a tenant"},
 	{`FROM app_lane WHERE process = $1 AND process <> ''`, "the lanes of a process, also of a dead one, belong to any apps"},
 	{`FROM app_lane l WHERE l.process = p.id AND l.process <> ''`, "the lanes of each process"},
 	{`UPDATE app_lane SET epoch = epoch + 1, owner = '', lease_until =`, "the leases of an engine of an earlier version"},

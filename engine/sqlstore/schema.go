@@ -252,7 +252,7 @@ CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
 CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
 `, `
 ALTER TABLE {app_lane} ADD COLUMN tenant KEY NOT NULL DEFAULT '';
-CREATE INDEX {.app_lane_tenant} ON {app_lane} (tenant, next_at) WHERE process = '' AND next_at IS NOT NULL AND tenant >= '';
+CREATE INDEX {.app_lane_tenant} ON {app_lane} (tenant, next_at) WHERE process = '' AND next_at IS NOT NULL AND lease_until >= 0;
 `}
 
 // noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner

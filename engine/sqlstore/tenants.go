@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -14,9 +15,9 @@ import (
 
 const (
 	// waitingTenants is the maximum number of tenants that Waiting returns.
-	waitingTenants = 64
+	waitingTenants = 32
 	// visitedTenants is the maximum number of tenants that each of the two parts of the query of Waiting visits.
-	visitedTenants = 128
+	visitedTenants = 64
 )
 
 // Divides implements store.Tenants.
@@ -64,7 +65,7 @@ func (s *Store) visit(ctx context.Context, due time.Time, after string) (found [
 // however many lanes the tenant before has. Queries for tenants have the condition tenant >= ”, which is always true, as the index has.
 // Without it, PostgreSQL would use this index for lanes of all tenants while it is empty, and later sort all claimable lanes.
 func nextTenant(condition string) string {
-	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND l.tenant >= '' AND ` + condition + `
+	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND l.lease_until >= 0 AND ` + condition + `
 		ORDER BY l.tenant LIMIT 1)`
 }
 
@@ -82,7 +83,7 @@ var visitTenants = `WITH RECURSIVE
 		SELECT ` + nextTenant(`l.tenant > v.tenant AND l.tenant <= ?`) + `, v.n + 1 FROM beginning v
 		WHERE v.tenant IS NOT NULL AND v.n < ` + maxVisited + `)
 	SELECT v.tenant, v.begun = 1, (SELECT l.next_at FROM {app_lane} l
-		WHERE l.tenant = v.tenant AND l.tenant >= '' AND l.next_at IS NOT NULL AND l.next_at <= ? AND ` + unleased + `
+		WHERE l.tenant = v.tenant AND l.lease_until >= 0 AND l.next_at IS NOT NULL AND l.next_at <= ? AND ` + unleased + `
 		ORDER BY l.next_at LIMIT 1) IS NOT NULL
 	FROM (SELECT tenant, n, 0 AS begun FROM rest UNION ALL SELECT tenant, n, 1 FROM beginning) v
 	WHERE v.tenant IS NOT NULL ORDER BY v.begun, v.n`
@@ -90,7 +91,7 @@ var visitTenants = `WITH RECURSIVE
 var maxVisited = strconv.Itoa(visitedTenants)
 
 // claimableOf selects the claimable lanes of a tenant, in the order of their times. Parameters: the tenant, and twice the time.
-const claimableOf = `SELECT app_id FROM {app_lane} WHERE tenant = ? AND tenant >= '' AND next_at IS NOT NULL AND next_at <= ? AND ` +
+const claimableOf = `SELECT app_id FROM {app_lane} WHERE tenant = ? AND lease_until >= 0 AND next_at IS NOT NULL AND next_at <= ? AND ` +
 	unleased + ` ORDER BY next_at`
 
 // ClaimOf implements store.Tenants.
@@ -99,22 +100,10 @@ func (s *Store) ClaimOf(ctx context.Context, process string, due time.Time, quot
 	if limit <= 0 {
 		return nil, nil
 	}
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		leases = nil
-		for _, q := range quotas {
-			n := min(q.Lanes, limit-len(leases))
-			if n <= 0 {
-				continue
-			}
-			rows, err := tx.Query(ctx, claim(tx.Dialect(), claimableOf, n), text(q.Tenant), ms(due), ms(due), process, process)
-			some, err := collect(rows, err, scanLease)
-			if err != nil {
-				return err
-			}
-			leases = append(leases, some...)
-		}
-		if len(leases) == limit {
-			return nil
+	err = s.update(ctx, func(tx *sqldb.Tx) (err error) {
+		leases, err = claimQuotas(ctx, tx, process, due, quotas, limit)
+		if err != nil || len(leases) >= limit {
+			return err
 		}
 		rest, err := claimLanes(ctx, tx, process, due, limit-len(leases))
 		leases = append(leases, rest...)
@@ -125,3 +114,43 @@ func (s *Store) ClaimOf(ctx context.Context, process string, due time.Time, quot
 	}
 	return leases, nil
 }
+
+// claimQuotas claims the lanes of quotas.
+func claimQuotas(ctx context.Context, tx *sqldb.Tx, process string, due time.Time, quotas []store.Quota, limit int) (leases []engine.Lease,
+	err error) {
+	type row struct {
+		Tenant string `json:"tenant"`
+		Lanes  int    `json:"lanes"`
+	}
+	var rows []row
+	for _, q := range quotas {
+		if n := min(q.Lanes, limit); n > 0 {
+			rows = append(rows, row{text(q.Tenant), n})
+			limit -= n
+		}
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	if tx.Dialect() == sqldb.Postgres {
+		values, err := sqldb.JSON(rows)
+		if err != nil {
+			return nil, err
+		}
+		found, err := tx.Query(ctx, claimEach, values, ms(due), ms(due), process, process)
+		return collect(found, err, scanLease)
+	}
+	for _, r := range rows {
+		found, err := tx.Query(ctx, claim(tx.Dialect(), claimableOf, r.Lanes), r.Tenant, ms(due), ms(due), process, process)
+		some, err := collect(found, err, scanLease)
+		if err != nil {
+			return nil, err
+		}
+		leases = append(leases, some...)
+	}
+	return leases, nil
+}
+
+// claimEach is the statement of claimQuotas for PostgreSQL. Parameters: the quotas, twice the time, twice the process.
+var claimEach = claimFrom(sqldb.Postgres, `SELECT l.app_id FROM json_to_recordset(CAST(? AS JSON)) AS q (tenant TEXT COLLATE "C", lanes BIGINT)
+	CROSS JOIN LATERAL (`+strings.Replace(claimableOf, `tenant = ?`, `tenant = q.tenant`, 1)+` LIMIT q.lanes FOR UPDATE SKIP LOCKED) AS l`)

@@ -110,7 +110,7 @@ func testManyTenants(t *testing.T, s *suite) {
 	}
 	s.mark(marks...)
 	seen, after := map[string]int{}, ""
-	const calls = 10
+	const calls = 12
 	for range calls {
 		w, err := s.can.tenants.Waiting(t.Context(), s.now, 1, after)
 		require.NoError(t, err)
@@ -124,6 +124,6 @@ func testManyTenants(t *testing.T, s *suite) {
 	}
 	require.Len(t, seen, tenants)
 	for tenant, n := range seen {
-		require.LessOrEqual(t, n, calls*64/tenants+1, tenant)
+		require.LessOrEqual(t, n, calls*32/tenants+1, tenant)
 	}
 }
