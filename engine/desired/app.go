@@ -15,16 +15,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// App is an app: its target, and how resources are derived from profiles. A write replaces all fields, the credentials included. The
+// App is an app: its target, and how resources are derived from profiles, or the endpoint that has its users. A write replaces all fields, the credentials included. The
 // Store returns it without credentials.
 type App struct {
 	ID      string
 	Version int64
 	Target  engine.Target
 	Mapping Mapping
+	Pull    Pull // default: users, groups and members are stored
 
-	// HasCredentials and ChangedAt are set in the Apps that the Store returns. HasCredentials reports whether a secret or a client key is
-	// stored.
+	// HasCredentials and ChangedAt are set in the Apps that the Store returns. HasCredentials reports whether a secret of the target or of
+	// Pull, or a client key, is stored.
 	HasCredentials bool
 	ChangedAt      time.Time
 }
@@ -54,6 +55,8 @@ func (m Mapping) compile() (*mapping.Mapping, error) {
 type credentials struct {
 	Secret string `json:"secret,omitempty"`
 	Key    string `json:"key,omitempty"`
+
+	Pull []string `json:"pull,omitempty"`
 }
 
 // maxCredential is the maximum size of the secret and of each text of TLS, in bytes.
@@ -126,6 +129,12 @@ func (a *App) check() error {
 	if _, err := a.Mapping.compile(); err != nil {
 		return err
 	}
+	if a.Pull.URL != "" && len(a.Mapping.Rules)+len(a.Mapping.Attributes) > 0 {
+		return &InputError{"mapping", "an app with pull has no mapping, because the endpoint returns resources"}
+	}
+	if err := a.Pull.check(); err != nil {
+		return err
+	}
 	for name := range a.Mapping.Attributes {
 		if err := checkText("mapping.attributes", name); err != nil {
 			return err
@@ -156,12 +165,12 @@ func checkEnums(t *engine.Target) error {
 
 // split returns the stored forms of an app: the JSON without credentials, and the JSON of the credentials, empty if there are none.
 func (a *App) split() (doc, secrets string, err error) {
-	hidden := credentials{Secret: a.Target.Auth.Secret, Key: a.Target.TLS.Key}
+	hidden := credentials{Secret: a.Target.Auth.Secret, Key: a.Target.TLS.Key, Pull: a.Pull.Secrets}
 	data, err := json.Marshal(docOf(a))
 	if err != nil {
 		return "", "", fmt.Errorf("desired: %w", err)
 	}
-	if hidden == (credentials{}) {
+	if hidden.Secret == "" && hidden.Key == "" && len(hidden.Pull) == 0 {
 		return string(data), "", nil
 	}
 	secret, err := json.Marshal(hidden)

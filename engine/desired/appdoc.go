@@ -43,6 +43,7 @@ type appDoc struct {
 	Windows      []window  `json:"windows,omitempty"`
 	Paused       bool      `json:"paused,omitempty"`
 	Mapping      *Mapping  `json:"mapping,omitempty"`
+	Pull         string    `json:"pull,omitempty"`
 }
 
 type oauthDoc struct {
@@ -71,7 +72,7 @@ func docOf(a *App) appDoc {
 		UserName: t.UserNameAttribute, OnMissing: string(t.OnMissing), OnExisting: string(t.OnExisting), OnRecycled: string(t.OnRecycled),
 		HoldNames: t.HoldNames, Concurrency: t.Concurrency, Timeout: t.Timeout.Milliseconds(), MemberBatch: t.MemberBatch,
 		Rate: t.Rate, Burst: t.Burst, GuardLimit: t.Guard.Limit, GuardPercent: t.Guard.Percent, GuardWindow: t.Guard.Window.Milliseconds(),
-		AsyncTimeout: t.AsyncTimeout.Milliseconds(), MaxPending: t.MaxPending, Paused: t.Paused,
+		AsyncTimeout: t.AsyncTimeout.Milliseconds(), MaxPending: t.MaxPending, Paused: t.Paused, Pull: a.Pull.URL,
 	}
 	if t.Auth.OAuth != (engine.OAuth{}) {
 		oauth := oauthDoc(t.Auth.OAuth)
@@ -152,15 +153,23 @@ func effectOf(before, after appDoc, secretsChanged bool) (effect, error) {
 	whole, err := change(before, after)
 	if err != nil || !whole {
 		if secretsChanged && err == nil {
-			return laneOnly, nil
+			return after.effectOfSecrets(), nil
 		}
 		return noEffect, err
 	}
 	marks, err := change(before.principals(), after.principals())
-	if marks {
+	if marks || after.Pull != "" { // no principal is stored whose mark makes the engine continue
 		return allMarked, err
 	}
 	return laneOnly, err
+}
+
+// effectOfSecrets returns what a change of the credentials alone requires.
+func (d appDoc) effectOfSecrets() effect {
+	if d.Pull != "" {
+		return allMarked
+	}
+	return laneOnly
 }
 
 // principals returns the form without the members that do not concern what a principal has on the target: how requests are sent, and
@@ -169,6 +178,6 @@ func (d appDoc) principals() appDoc {
 	return appDoc{
 		BaseURL: d.BaseURL, Create: d.Create, Update: d.Update, Deactivate: d.Deactivate, Groups: d.Groups, Passwords: d.Passwords,
 		UserName: d.UserName, OnMissing: d.OnMissing, OnExisting: d.OnExisting, OnRecycled: d.OnRecycled, HoldNames: d.HoldNames,
-		Mapping: d.Mapping,
+		Mapping: d.Mapping, Pull: d.Pull,
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/mapping"
+	"github.com/scimwright/scimwright/engine/pull"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -56,7 +57,7 @@ func lock(ctx context.Context, tx *sqldb.Tx, app string) error { return tx.Lock(
 // marks for all users and groups of the app. After other changes, such as credentials or the end of a pause, the engine continues with the
 // pending work of the app.
 func (s *Store) PutApp(ctx context.Context, a App) (changed bool, err error) {
-	if err := a.check(); err != nil {
+	if err := cmp.Or(a.check(), s.checkPull(&a)); err != nil {
 		return false, err
 	}
 	doc, secrets, err := a.split()
@@ -122,6 +123,9 @@ func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app stri
 		return false, err
 	}
 	// Credentials that cannot be decrypted differ from all others, so that a new version can replace or remove them.
+	if before.Pull != "" && after.Pull == "" {
+		return false, ErrPullEnd
+	}
 	stored, lost := s.reveal(old.secrets, appBinding(app))
 	required, err := effectOf(before, after, lost != nil || stored != secrets)
 	if err != nil {
@@ -144,10 +148,16 @@ func (s *Store) replaceApp(ctx context.Context, tx *sqldb.Tx, e Engine, app stri
 	if err := writeApp(ctx, tx, app, row); err != nil {
 		return false, err
 	}
+	moved := before.Pull == "" && after.Pull != ""
+	if moved {
+		if err := removeStored(ctx, tx, app); err != nil {
+			return false, err
+		}
+	}
 	switch required {
 	case allMarked:
 		_, err = e.MarkAll(ctx, tx.Execer(), engine.MarkAll{
-			App: app, Retry: true, AllMembers: before.BaseURL != after.BaseURL || after.Groups && !before.Groups,
+			App: app, Retry: true, AllMembers: before.BaseURL != after.BaseURL || after.Groups && !before.Groups || moved,
 		})
 	case laneOnly:
 		err = wakeLane(ctx, tx, e, app)
@@ -210,10 +220,8 @@ func (s *Store) DeleteApp(ctx context.Context, app string, version int64) (chang
 		if err := writeApp(ctx, tx, app, appRow{version: version, deleted: true, changedAt: s.stamp()}); err != nil {
 			return err
 		}
-		for _, table := range []string{"principal", "alias", "member", "members", "snapshot"} {
-			if _, err := tx.Exec(ctx, `DELETE FROM {desired_`+table+`} WHERE app_id = ?`, app); err != nil {
-				return err
-			}
+		if err := removeStored(ctx, tx, app); err != nil {
+			return err
 		}
 		return e.Forget(ctx, tx.Execer(), app)
 	})
@@ -234,7 +242,7 @@ func (r *appRow) shown(app string) (App, error) {
 	if err != nil {
 		return App{}, err
 	}
-	a := App{ID: app, Version: r.version, Target: d.target(), HasCredentials: r.secrets != "", ChangedAt: timeOf(r.changedAt)}
+	a := App{ID: app, Version: r.version, Target: d.target(), Pull: Pull{URL: d.Pull}, HasCredentials: r.secrets != "", ChangedAt: timeOf(r.changedAt)}
 	if d.Mapping != nil {
 		a.Mapping = *d.Mapping
 	}
@@ -281,24 +289,30 @@ type compiled struct {
 	version  int64
 	rules    *mapping.Mapping // nil without rules
 	userName scim.AttrPath    // Target.UserNameAttribute
+	pull     *pull.Directory  // nil without Pull
 }
 
 // maxCompiled is the maximum number of apps whose compiled mapping is cached.
 const maxCompiled = 1000
 
-// compiledOf returns the compiled mapping of a version of an app. read returns the stored form of the version.
-func (s *Store) compiledOf(app string, version int64, read func() (string, error)) (compiled, error) {
+// compiledRow returns what the derivation of the resources of the app of a row needs.
+func (s *Store) compiledRow(app string, row *appRow) (compiled, error) {
+	return s.compiledOf(app, row.version, func() (appRow, error) { return *row, nil })
+}
+
+// compiledOf returns the compiled mapping of a version of an app. read returns the row of the version.
+func (s *Store) compiledOf(app string, version int64, read func() (appRow, error)) (compiled, error) {
 	s.mu.Lock()
 	cached, ok := s.mappings[app]
 	s.mu.Unlock()
 	if ok && cached.version == version {
 		return cached, nil
 	}
-	text, err := read()
+	row, err := read()
 	if err != nil {
 		return compiled{}, err
 	}
-	d, err := decodeDoc(text)
+	d, err := decodeDoc(row.doc)
 	if err != nil {
 		return compiled{}, err
 	}
@@ -310,6 +324,9 @@ func (s *Store) compiledOf(app string, version int64, read func() (string, error
 		if c.rules, err = d.Mapping.compile(); err != nil {
 			return c, err
 		}
+	}
+	if c.pull, err = s.endpoint(app, &d, row.secrets); err != nil {
+		return c, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *Store) Batch(ctx context.Context, app string, r io.Reader, o BatchOptio
 	if _, err := s.attached(); err != nil {
 		return b.report, err
 	}
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
+	if err := s.storing(ctx, s.db.Reader(), app); err != nil {
 		return b.report, err
 	}
 	in := bufio.NewReaderSize(r, 64<<10)

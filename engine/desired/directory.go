@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/mapping"
+	"github.com/scimwright/scimwright/engine/pull"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -30,20 +31,25 @@ func (s *Store) Target(ctx context.Context, app string) (engine.Target, error) {
 	if err != nil {
 		return engine.Target{}, err
 	}
-	secrets, err := s.reveal(r.secrets, appBinding(app))
+	hidden, err := s.credentials(app, r.secrets)
 	if err != nil {
 		return engine.Target{}, err
 	}
 	t := d.target()
-	if secrets == "" {
-		return t, nil
-	}
-	var hidden credentials
-	if err := json.Unmarshal([]byte(secrets), &hidden); err != nil {
-		return engine.Target{}, errors.New("desired: the stored credentials are not valid JSON") // the cause could contain them
-	}
 	t.Auth.Secret, t.TLS.Key = hidden.Secret, hidden.Key
 	return t, nil
+}
+
+// credentials decrypts the stored credentials of an app.
+func (s *Store) credentials(app, hidden string) (c credentials, err error) {
+	text, err := s.reveal(hidden, appBinding(app))
+	if err != nil || text == "" {
+		return c, err
+	}
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return c, errors.New("desired: the stored credentials are not valid JSON") // the cause could contain them
+	}
+	return c, nil
 }
 
 // answer is a stored principal with the version of its app.
@@ -83,12 +89,12 @@ func (s *Store) ask(ctx context.Context, app string, kind engine.Kind, id string
 
 // compiled returns the mapping of the app of an answer.
 func (s *Store) compiled(ctx context.Context, app string, version int64) (compiled, error) {
-	return s.compiledOf(app, version, func() (string, error) {
+	return s.compiledOf(app, version, func() (appRow, error) {
 		r, err := existing(ctx, s.db.Reader(), app)
 		if err == nil && r.version != version {
 			err = fmt.Errorf("desired: the app %s was changed: %w", app, engine.ErrStale) // the engine repeats the query
 		}
-		return r.doc, err
+		return r, err
 	})
 }
 
@@ -98,12 +104,14 @@ func (s *Store) User(ctx context.Context, app, user string) (engine.UserState, e
 	if err != nil {
 		return engine.UserState{}, err
 	}
-	if !a.found {
-		return engine.UserState{Want: engine.Absent}, nil
-	}
 	c, err := s.compiled(ctx, app, a.version)
-	if err != nil {
+	switch {
+	case err != nil:
 		return engine.UserState{}, err
+	case c.pull != nil:
+		return s.pulledUser(ctx, &c, app, user)
+	case !a.found:
+		return engine.UserState{Want: engine.Absent}, nil
 	}
 	d := &a.record.doc
 	made, err := c.resources(d)
@@ -154,23 +162,39 @@ func (s *Store) Group(ctx context.Context, app, group string) (engine.GroupState
 	if err != nil {
 		return engine.GroupState{}, err
 	}
-	if !a.found {
+	c, err := s.compiled(ctx, app, a.version)
+	switch {
+	case err != nil:
+		return engine.GroupState{}, err
+	case c.pull != nil:
+		return c.pull.Group(ctx, s.shown(app), group)
+	case !a.found:
 		return engine.GroupState{Want: engine.Absent}, nil
 	}
 	d := &a.record.doc
 	return engine.GroupState{Want: a.record.want, DisplayName: d.DisplayName, RemoteID: d.RemoteID, DeleteRemote: d.DeleteRemote}, nil
 }
 
-// view returns what read returns, if the app exists afterwards. If it were checked before, a deletion of the app between the two queries
-// would result in an empty list, and the engine would remove the members on the target.
-func view[T any](ctx context.Context, s *Store, app string, read func(q sqldb.Queryer) (T, error)) (T, error) {
+// view returns what read returns, if the app exists afterwards and has no Pull, and otherwise what ask returns. If it were checked before, a
+// deletion of the app between the two queries would result in an empty list, and the engine would remove the members on the target.
+func view[T any](
+	ctx context.Context, s *Store, app string, read func(q sqldb.Queryer) (T, error), ask func(d *pull.Directory, app string) (T, error),
+) (T, error) {
 	var none T
 	out, err := read(s.db.Reader())
 	if err != nil {
 		return none, err
 	}
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
+	row, err := existing(ctx, s.db.Reader(), app)
+	if err != nil {
 		return none, err
+	}
+	c, err := s.compiledRow(app, &row)
+	switch {
+	case err != nil:
+		return none, err
+	case c.pull != nil:
+		return ask(c.pull, s.shown(app))
 	}
 	return out, nil
 }
@@ -183,7 +207,7 @@ func (s *Store) Members(ctx context.Context, app, group, after string, limit int
 			return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
 		}
 		return ids, nil
-	})
+	}, func(d *pull.Directory, app string) ([]string, error) { return d.Members(ctx, app, group, after, limit) })
 }
 
 // IsMember implements engine.Directory.
@@ -194,6 +218,8 @@ func (s *Store) IsMember(ctx context.Context, app, group string, users []string)
 			return nil, fmt.Errorf("desired: read the members of %s of %s: %w", group, app, err)
 		}
 		return in, nil
+	}, func(d *pull.Directory, app string) (map[string]bool, error) {
+		return d.IsMember(ctx, app, group, users)
 	})
 }
 
@@ -206,6 +232,8 @@ func (s *Store) Principals(ctx context.Context, app string, kind engine.Kind, af
 			return nil, fmt.Errorf("desired: list the %ss of %s: %w", kind, app, err)
 		}
 		return ids, nil
+	}, func(d *pull.Directory, app string) ([]string, error) {
+		return d.Principals(ctx, app, kind, after, limit)
 	})
 }
 
@@ -215,7 +243,13 @@ func (s *Store) Explain(ctx context.Context, app string, kind engine.Kind, id st
 	if err != nil {
 		return engine.Explanation{}, err
 	}
-	if !a.found {
+	c, err := s.compiled(ctx, app, a.version)
+	switch {
+	case err != nil:
+		return engine.Explanation{}, err
+	case c.pull != nil:
+		return s.explainPulled(ctx, &c, app, kind, id), nil
+	case !a.found:
 		return engine.Explanation{Reasons: []string{fmt.Sprintf("no %s with this id was written to the app", kind)}}, nil
 	}
 	out := engine.Explanation{Reasons: []string{fmt.Sprintf("version %d was written at %s with the state %s", a.record.version,
@@ -224,10 +258,6 @@ func (s *Store) Explain(ctx context.Context, app string, kind engine.Kind, id st
 	if kind == engine.Group {
 		out.Values = []engine.Value{{Path: "displayName", Source: "group", Value: d.DisplayName}}
 		return out, nil
-	}
-	c, err := s.compiled(ctx, app, a.version)
-	if err != nil {
-		return out, err
 	}
 	if d.Profile != nil && c.rules != nil {
 		for _, row := range c.rules.Preview(valuesOf(d.Profile)) {

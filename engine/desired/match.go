@@ -88,7 +88,7 @@ func (s *Store) Match(ctx context.Context, app string, kind engine.Kind, objects
 		return nil, err
 	}
 	out, err := s.match(ctx, app, kind, objects)
-	if err != nil && !errors.Is(err, engine.ErrUnknownApp) {
+	if err != nil && !errors.Is(err, engine.ErrUnknownApp) && !errors.Is(err, engine.ErrNoMatcher) {
 		err = fmt.Errorf("desired: match the %ss of %s: %w", kind, app, err)
 	}
 	return out, err
@@ -98,6 +98,10 @@ func (s *Store) match(ctx context.Context, app string, kind engine.Kind, objects
 	row, err := existing(ctx, s.db.Reader(), app)
 	if err != nil {
 		return nil, err
+	}
+	if notPulled(&row) != nil {
+		return nil, fmt.Errorf("desired: the users and groups of %s are not stored (pull), so that none can be searched for: %w", app,
+			engine.ErrNoMatcher)
 	}
 	for kind == engine.User && row.matched != row.version {
 		if row, err = s.rematch(ctx, app); err != nil {
@@ -258,7 +262,7 @@ func (s *Store) rematch(ctx context.Context, app string) (row appRow, err error)
 		if row, err = existing(ctx, tx, app); err != nil || row.matched == row.version {
 			return err
 		}
-		c, err := s.compiledOf(app, row.version, func() (string, error) { return row.doc, nil })
+		c, err := s.compiledRow(app, &row)
 		if err != nil {
 			return err
 		}

@@ -270,7 +270,7 @@ func (s *Store) record(ctx context.Context, app string, kind engine.Kind, id str
 	}
 	err = r.scan(s.db.Reader().QueryRow(ctx, selectRecord+` AND principal_id = ?`, app, string(kind), id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		if _, err := existing(ctx, s.db.Reader(), app); err != nil {
+		if err := s.storing(ctx, s.db.Reader(), app); err != nil {
 			return r, err
 		}
 		return r, fmt.Errorf("%w: %s %s", engine.ErrNotFound, kind, id)
@@ -349,7 +349,7 @@ func (s *Store) StoredGroups(ctx context.Context, app, after string, limit int) 
 
 func stored[T any](ctx context.Context, s *Store, app string, kind engine.Kind, after string, limit int, show func(*principalRecord) T) (
 	[]T, error) {
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
+	if err := s.storing(ctx, s.db.Reader(), app); err != nil {
 		return nil, err
 	}
 	records, err := s.records(ctx, app, kind, after, limit)
@@ -369,7 +369,7 @@ func (s *Store) StoredMembers(ctx context.Context, app, group, after string, lim
 	if err := checkID("group", group); err != nil {
 		return m, err
 	}
-	if _, err := existing(ctx, s.db.Reader(), app); err != nil {
+	if err := s.storing(ctx, s.db.Reader(), app); err != nil {
 		return m, err
 	}
 	m.Group = group

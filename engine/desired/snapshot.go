@@ -111,7 +111,7 @@ func (s *Store) BeginSnapshot(ctx context.Context, app string, kind engine.Kind)
 		if err := lock(ctx, tx, app); err != nil {
 			return err
 		}
-		if _, err := existing(ctx, tx, app); err != nil {
+		if err := s.storing(ctx, tx, app); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(number), 0) + 1 FROM {desired_snapshot} WHERE app_id = ?`, app).Scan(&number)

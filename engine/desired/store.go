@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,11 @@ type Options struct {
 	// Seal encrypts the credentials of targets and the passwords of users at rest. NewKey returns one. Default: writes with secrets return
 	// ErrNoSeal.
 	Seal Seal
+	// Egress and AllowHTTP have the same meaning as in pull.Options, for the endpoints of apps with Pull.
+	Egress    engine.Egress
+	AllowHTTP bool
+	// Shown returns the id of an app that is sent to its endpoint. Default: the id.
+	Shown func(app string) string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -44,6 +50,10 @@ type Store struct {
 	now     func() time.Time
 	engine  atomic.Pointer[Engine]
 
+	transport *http.Transport // to the endpoints of apps with Pull
+	allowHTTP bool
+	show      func(app string) string
+
 	mu       sync.Mutex
 	mappings map[string]compiled // by app
 }
@@ -56,6 +66,7 @@ func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 		return nil, fmt.Errorf("desired: open: %w", err)
 	}
 	s := &Store{db: wrapped, updater: o.Updater, seal: o.Seal, now: o.Now, mappings: map[string]compiled{}}
+	s.transport, s.allowHTTP, s.show = transportOf(o.Egress), o.AllowHTTP, o.Shown
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -132,9 +132,12 @@ func (w *writing) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := w.s.compiledOf(w.app, row.version, func() (string, error) { return row.doc, nil })
+	c, err := w.s.compiledRow(w.app, &row)
 	if err != nil {
 		return err
+	}
+	if c.pull != nil {
+		return ErrPulled
 	}
 	w.rules = c.rules
 	w.open, err = openSnapshots(ctx, w.tx, w.app)

@@ -251,6 +251,14 @@ CREATE UNIQUE INDEX {.job_unfinished} ON {job} (kind, job_key) WHERE state IN ('
 CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
 CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
 `, `
+CREATE TABLE {mark_trace} (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	contexts     TEXT NOT NULL,                 -- trace contexts of the marks, oldest first, separated by spaces
+	PRIMARY KEY (app_id, kind, principal_id)
+);
+`, `
 ALTER TABLE {app_lane} ADD COLUMN tenant KEY NOT NULL DEFAULT '';
 CREATE INDEX {.app_lane_tenant} ON {app_lane} (tenant, next_at) WHERE process = '' AND next_at IS NOT NULL AND lease_until >= 0;
 `}

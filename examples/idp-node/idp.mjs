@@ -1,12 +1,13 @@
 // An identity provider that provisions two apps through the daemon of scimwright. README.md explains the environment variables.
 const { ENGINE_URL, ENGINE_TOKEN } = process.env
-const apps = ['crm', 'wiki'].map(id => ({ id, url: process.env[id.toUpperCase() + '_URL'], secret: process.env[id.toUpperCase() + '_TOKEN'] }))
+const setting = (id, name) => process.env[`${id.toUpperCase()}_${name}`]
+export const apps = ['crm', 'wiki'].map(id => ({ id, url: setting(id, 'URL'), secret: setting(id, 'TOKEN') }))
 
 let last = Date.now() // ascends over all runs; with a database, use a sequence or a revision
-const version = () => ++last
+export const version = () => ++last
 
 // call sends a request to the daemon. All writes have a version, so a write that failed can be repeated unchanged.
-async function call(method, path, body) {
+export async function call(method, path, body) {
   const batch = Array.isArray(body) // one JSON object in each line
   const response = await fetch(ENGINE_URL + path, {
     method,
@@ -24,16 +25,18 @@ const user = (name, familyName, want = 'active') => ({
 })
 
 // show waits until nothing is pending and prints the states of the users and groups.
-async function show(app) {
+export async function show(app) {
   const { lag } = await call('POST', `/apps/${app}/wait?timeoutSeconds=60`)
   console.log(`${app}: pending ${lag.due}, failed ${lag.failed}, blocked ${lag.held}`)
   for (const { kind, id, state } of await call('GET', `/apps/${app}/principals`))
     console.log(`  ${kind} ${id}: ${state.want}, ${state.status} after ${state.operation}`)
 }
 
-for (const { id: app, url, secret } of apps) {
-  const target = { baseUrl: url, auth: { secret }, pushGroups: true, createUsers: true, updateUsers: true, deactivateUsers: true }
-  await call('PUT', `/apps/${app}`, { version: version(), target })
+export const target = ({ url, secret }) =>
+  ({ baseUrl: url, auth: { secret }, pushGroups: true, createUsers: true, updateUsers: true, deactivateUsers: true })
+
+for (const { id: app, url, secret } of process.argv[1].endsWith('idp.mjs') ? apps : []) { // pull.mjs imports the functions above
+  await call('PUT', `/apps/${app}`, { version: version(), target: target({ url, secret }) })
   const users = [['ann', 'Lee'], ['bob', 'Ray'], ['eve', 'Fox']].map(([id, family]) => ({ op: 'putUser', id, ...user(id, family) }))
   const group = { op: 'putGroup', id: 'sales', version: version(), want: 'active', displayName: 'Sales' }
   const members = { op: 'putMembers', id: 'sales', version: version(), members: ['ann', 'eve'] }

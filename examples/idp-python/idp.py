@@ -30,6 +30,11 @@ def user(name, family, want="active"):
     return {"version": next(VERSIONS), "want": want, "resource": resource}
 
 
+def target(url, secret):
+    allowed = dict.fromkeys(["pushGroups", "createUsers", "updateUsers", "deactivateUsers"], True)
+    return {"baseUrl": url, "auth": {"secret": secret}, **allowed}
+
+
 def show(app):
     """Waits until nothing is pending and prints the states of the users and groups."""
     lag = call("POST", f"/apps/{app}/wait?timeoutSeconds=60")["lag"]
@@ -39,9 +44,8 @@ def show(app):
         print(f"  {principal['kind']} {principal['id']}: {state['want']}, {state['status']} after {state['operation']}")
 
 
-for app, (url, secret) in APPS.items():
-    target = {"baseUrl": url, "auth": {"secret": secret}, "pushGroups": True, "createUsers": True, "updateUsers": True, "deactivateUsers": True}
-    call("PUT", f"/apps/{app}", {"version": next(VERSIONS), "target": target})
+for app, (url, secret) in APPS.items() if __name__ == "__main__" else ():  # pull.py imports the functions above
+    call("PUT", f"/apps/{app}", {"version": next(VERSIONS), "target": target(url, secret)})
     batch = [{"op": "putUser", "id": name, **user(name, family)} for name, family in [("ann", "Lee"), ("bob", "Ray"), ("eve", "Fox")]]
     batch.append({"op": "putGroup", "id": "sales", "version": next(VERSIONS), "want": "active", "displayName": "Sales"})
     members = next(VERSIONS)

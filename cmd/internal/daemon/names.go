@@ -7,6 +7,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/desired"
+	"github.com/scimwright/scimwright/engine/pull"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // names describes the apps and principals of the desired state to operators.
@@ -41,7 +43,7 @@ func (n names) apps(ctx context.Context, prefix string) (all []control.App, err 
 
 // App implements control.Names.
 func (n names) App(ctx context.Context, id string) (control.App, error) {
-	_, err := n.store.Target(ctx, id)
+	_, err := n.store.App(ctx, id)
 	if errors.Is(err, engine.ErrUnknownApp) {
 		err = engine.ErrNotFound
 	}
@@ -51,6 +53,9 @@ func (n names) App(ctx context.Context, id string) (control.App, error) {
 // Names implements control.Names.
 func (n names) Names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
 	named := make(map[engine.Principal]string, len(principals))
+	if a, err := n.store.App(ctx, app); err == nil && a.Pull.URL != "" {
+		return named, nil // a list must not wait for the endpoint of the identity provider
+	}
 	for _, p := range principals {
 		name, err := n.name(ctx, app, p)
 		if err != nil {
@@ -79,12 +84,17 @@ func (n names) name(ctx context.Context, app string, p engine.Principal) (string
 	return u.UserName, nil
 }
 
-// Assigned implements control.Names.
-func (n names) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
+// Assigned implements control.Names. Its error for an endpoint of the identity provider that has returned no state is an error response.
+func (n names) Assigned(ctx context.Context, app string, p engine.Principal) (assigned bool, err error) {
 	if p.Kind == engine.User {
-		u, err := n.store.User(ctx, app, p.ID)
-		return u.Want == engine.Active, err
+		u, failed := n.store.User(ctx, app, p.ID)
+		assigned, err = u.Want == engine.Active, failed
+	} else {
+		g, failed := n.store.Group(ctx, app, p.ID)
+		assigned, err = g.Want == engine.Active, failed
 	}
-	g, err := n.store.Group(ctx, app, p.ID)
-	return g.Want == engine.Active, err
+	if e, ok := errors.AsType[*pull.Error](err); ok {
+		err = &rest.Error{Code: rest.CodeConnection, Summary: "The desired state is unavailable: " + e.Detail + ".", Err: e}
+	}
+	return assigned, err
 }

@@ -29,14 +29,21 @@ type App struct {
 	Version        int64     `json:"version" required:"true" min:"1" max:"9007199254740992" doc:"increases with each change"`
 	Target         Target    `json:"target" required:"true" doc:"the SCIM server of the app"`
 	Mapping        *Mapping  `json:"mapping,omitempty" doc:"rules that derive the resources of users from their profiles"`
+	Pull           *Pull     `json:"pull,omitempty" doc:"endpoint that is queried for users, groups and members, which are then not stored"`
 	HasCredentials bool      `json:"hasCredentials" readOnly:"true" doc:"a secret or a client key is stored"`
 	ChangedAt      time.Time `json:"changedAt" readOnly:"true" doc:"time of the last change"`
 }
 
 // Mapping derives resources from profiles.
 type Mapping struct {
-	Attributes map[string]string `json:"attributes" max:"500" doc:"any, string, integer, number, boolean, array or object, by attribute"`
+	Attributes map[string]string `json:"attributes" max:"500" doc:"type per attribute: any, string, integer, number, boolean, array or object"`
 	Rules      []Rule            `json:"rules" max:"500" doc:"one rule for each attribute of the target"`
+}
+
+// Pull is an endpoint of the identity provider.
+type Pull struct {
+	URL     string   `json:"url" required:"true" max:"2048" doc:"https URL to which the paths of the queries are appended, such as /user"`
+	Secrets []string `json:"secrets,omitempty" writeOnly:"true" max:"4" doc:"whsec_ and 24 to 64 bytes as base64; sign the queries"`
 }
 
 // Rule assigns a value to an attribute of the target.
@@ -95,6 +102,9 @@ func (a App) Stored(id string) (desired.App, error) {
 		return desired.App{}, err
 	}
 	app := desired.App{ID: id, Version: a.Version, Target: target}
+	if a.Pull != nil {
+		app.Pull = desired.Pull(*a.Pull)
+	}
 	if m := a.Mapping; m != nil {
 		for name, kind := range m.Attributes {
 			if app.Mapping.Attributes == nil {
@@ -123,6 +133,9 @@ func (a *api) deleteApp(ctx context.Context, r *deleteAppRequest) (Written, erro
 func shownApp(a *desired.App) App {
 	out := App{
 		ID: a.ID, Version: a.Version, Target: targetOf(&a.Target), HasCredentials: a.HasCredentials, ChangedAt: a.ChangedAt,
+	}
+	if a.Pull.URL != "" {
+		out.Pull = &Pull{URL: a.Pull.URL}
 	}
 	if len(a.Mapping.Rules)+len(a.Mapping.Attributes) == 0 {
 		return out

@@ -39,7 +39,8 @@ func rejected(err error, app, kind, id string) error {
 		return rest.NotFound("App", app)
 	case errors.Is(err, engine.ErrNotFound):
 		return rest.NotFound(kind, id)
-	case errors.Is(err, engine.ErrStale), errors.Is(err, desired.ErrSnapshot):
+	case errors.Is(err, engine.ErrStale), errors.Is(err, desired.ErrSnapshot), errors.Is(err, desired.ErrPulled),
+		errors.Is(err, desired.ErrPullEnd):
 		return &rest.Error{Code: rest.CodeMoved, Summary: errtext.Plain(err), Err: err}
 	case errors.Is(err, desired.ErrSecrets):
 		return rest.Failf(rest.CodeForbidden, "Credentials and passwords require the permission secrets.")

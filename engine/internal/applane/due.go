@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/directory"
@@ -14,6 +15,10 @@ import (
 
 // stages orders users before the groups that contain them.
 var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
+
+// dueTime is the duration after which Due queries the directory for no further row. The remaining rows are due in the next call. Otherwise
+// a slow directory would delay the first request, and the end of the engine, by the queries for all rows.
+const dueTime = time.Second
 
 // Due implements lane.Work: deactivations first. The desired states, and which principals are in flight, are stored before the first
 // request.
@@ -48,7 +53,11 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		}
 		q.room, q.bounded = w.accepted.room(w.target())
 	}
+	begun := w.Now()
 	for _, r := range rows {
+		if len(q.tasks) > 0 && w.Now().Sub(begun) >= dueTime {
+			break
+		}
 		q.add(ctx, r)
 	}
 	if full := w.accepted.isFull(); !q.leaving && len(rows) == limit && (full || w.onlyUrgent()) {

@@ -72,6 +72,9 @@ func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task
 			if running[taskOf(r)] {
 				continue
 			}
+			if w.ownership.Draining() {
+				return found, nil
+			}
 			if intent, err := directory.Intent(ctx, w.Directory, w.app(), principal.Of(r)); err == nil && leaves(intent) {
 				found = append(found, r)
 			}
