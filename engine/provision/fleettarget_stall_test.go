@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetTarget_Stall checks which requests of an old epoch the target takes for those of a correct process: only those that may have been
-// checked before a stall.
+// TestFleetTarget_Stall checks which requests of an old epoch the target takes for those of a correct process: only those that may have
+// been checked before a stall.
 func TestFleetTarget_Stall(t *testing.T) {
 	const search, create = "/app/Users?filter=userName%20eq%20%22ann%22", `{"userName":"ann"}`
 	for name, c := range map[string]struct {

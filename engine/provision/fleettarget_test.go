@@ -46,8 +46,8 @@ func newFleetTarget() *fleetTarget {
 const wireTime = 300 * time.Millisecond
 
 // What a fleetTarget counts. The first three never happen in a correct fleet. A request that arrives after a request of a later epoch was
-// sent by a process that stalled between its last check and the connection, or has stalled on the way. The transport, which sets the time of
-// a request, runs after the last check, so that this time alone does not show a stall.
+// sent by a process that stalled between its last check and the connection, or has stalled on the way. The transport, which sets the time
+// of a request, runs after the last check, so that this time alone does not show a stall.
 const (
 	doubleOwner = "two processes in one epoch"
 	inversion   = "an older change replaced a newer one of the same epoch"
@@ -140,8 +140,8 @@ func principalOf(r *http.Request, body []byte) string {
 	return r.URL.Path
 }
 
-// stalled reports whether a process may have checked its validity before it was stalled: it was stalled on the way, or immediately before it
-// sent the request. In the second case it has not checked after the stall, unless the response before, which causes the check, was sent
+// stalled reports whether a process may have checked its validity before it was stalled: it was stalled on the way, or immediately before
+// it sent the request. In the second case it has not checked after the stall, unless the response before, which causes the check, was sent
 // later. The caller holds f.mu.
 func (f *fleetTarget) stalled(about string, onTheWay time.Duration, stall time.Time) bool {
 	return onTheWay > wireTime || !stall.IsZero() && f.replied[about].Before(stall)

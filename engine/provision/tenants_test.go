@@ -66,8 +66,8 @@ func (w *tenantWorld) requests(tenant string) int {
 	return w.sent[tenant]
 }
 
-// TestTenants_OneDoesNotWait checks that the only app of a tenant gets its first request after a few of those of a tenant with 2,000 pending
-// apps: with short runs of the lanes, and with runs that last until they are drained; in one engine, and in each of a fleet.
+// TestTenants_OneDoesNotWait checks that the only app of a tenant gets its first request after a few of those of a tenant with 2,000
+// pending apps: with short runs of the lanes, and with runs that last until they are drained; in one engine, and in each of a fleet.
 func TestTenants_OneDoesNotWait(t *testing.T) {
 	for name, users := range map[string]int{"short runs": 1, "long runs": 200} {
 		t.Run(name, func(t *testing.T) {

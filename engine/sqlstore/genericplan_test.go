@@ -37,7 +37,8 @@ func TestPlans_NewDatabase(t *testing.T) {
 	suite := sqldbtest.CurrentSchema(t, db)
 	texts := map[string]string{} // without the schema
 	for text := range recorded.texts {
-		if first, _, _ := strings.Cut(strings.TrimSpace(text), " "); slices.Contains(explainable, first) && strings.Contains(text, "scimwright_") {
+		first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+		if slices.Contains(explainable, first) && strings.Contains(text, "scimwright_") {
 			texts[strings.ReplaceAll(text, `"`+suite+`".`, "")] = text
 		}
 	}
@@ -125,7 +126,7 @@ INSERT INTO scimwright_app_lane (app_id, epoch, owner, lease_until, next_at, kic
 	FROM generate_series(1, 10100) n;
 INSERT INTO scimwright_member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
 	SELECT 'app-1', 'group-' || g, 'user-' || u, 1, 0, '', 0, 1 FROM generate_series(1, 400) g, generate_series(1, 20) u;
-INSERT INTO scimwright_sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
+INSERT INTO scimwright_sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at,
+	attempts, remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
 	SELECT 'app-1', k, k || '-' || u, 1, 0, 0, 'dirty', 'active', 1, 0, CASE WHEN u % 10 = 0 THEN 1 END, 0, 'r-' || u, 'name', '', '', 0, '', 1
 	FROM generate_series(1, 5000) u, (VALUES ('user'), ('group')) kinds (k)`

@@ -152,5 +152,6 @@ func claimQuotas(ctx context.Context, tx *sqldb.Tx, process string, due time.Tim
 }
 
 // claimEach is the statement of claimQuotas for PostgreSQL. Parameters: the quotas, twice the time, twice the process.
-var claimEach = claimFrom(sqldb.Postgres, `SELECT l.app_id FROM json_to_recordset(CAST(? AS JSON)) AS q (tenant TEXT COLLATE "C", lanes BIGINT)
+var claimEach = claimFrom(sqldb.Postgres, `SELECT l.app_id
+	FROM json_to_recordset(CAST(? AS JSON)) AS q (tenant TEXT COLLATE "C", lanes BIGINT)
 	CROSS JOIN LATERAL (`+strings.Replace(claimableOf, `tenant = ?`, `tenant = q.tenant`, 1)+` LIMIT q.lanes FOR UPDATE SKIP LOCKED) AS l`)

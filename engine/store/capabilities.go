@@ -29,8 +29,8 @@ type Tenants interface {
 type Waiting struct {
 	// Lanes is their number, up to the limit of the call and one more.
 	Lanes int
-	// Tenants are tenants with claimable lanes, by name, with the first name after the last one. It is empty if Lanes does not exceed the limit
-	// of the call. The store may limit the number of tenants that a call visits.
+	// Tenants are tenants with claimable lanes, by name, with the first name after the last one. It is empty if Lanes does not exceed the
+	// limit of the call. The store may limit the number of tenants that a call visits.
 	Tenants []string
 	// Last is the last visited tenant, with or without claimable lanes.
 	Last string

@@ -75,7 +75,8 @@ func testTenants(t *testing.T, s *suite) {
 	early := start.Add(10 * time.Millisecond)
 	require.Equal(t, []string{"tenant-b"}, waiting(early, 1, "tenant-b").Tenants, "the lanes of the others are not due")
 
-	apps, first := s.claimOf(due, []store.Quota{{Tenant: "tenant-c", Lanes: 1}, {Tenant: "tenant-a", Lanes: 3}, {Tenant: "unknown", Lanes: 9}}, 4)
+	quotas := []store.Quota{{Tenant: "tenant-c", Lanes: 1}, {Tenant: "tenant-a", Lanes: 3}, {Tenant: "unknown", Lanes: 9}}
+	apps, first := s.claimOf(due, quotas, 4)
 	require.ElementsMatch(t, []string{"tenant-c:000", "tenant-a:000", "tenant-b:000", "tenant-b:001"}, apps, "quotas first, then by time")
 	held, err := s.store.Held(t.Context(), s.process())
 	require.NoError(t, err)

@@ -77,8 +77,8 @@ func (d *Dispatcher) counts() map[string]int {
 	return counts
 }
 
-// yield drains lanes for tenants that have fewer running lanes and wait, because the process runs as many lanes as it may. It drains one for
-// each of these tenants, at most once per interval of the searches, because a drained lane first completes its running tasks.
+// yield drains lanes for tenants that have fewer running lanes and wait, because the process runs as many lanes as it may. It drains one
+// for each of these tenants, at most once per interval of the searches, because a drained lane first completes its running tasks.
 func (d *Dispatcher) yield(ctx context.Context) error {
 	now := time.Now()
 	if d.yielded.Add(d.o.Sweep).After(now) {
@@ -113,8 +113,8 @@ func (d *Dispatcher) yield(ctx context.Context) error {
 	return nil
 }
 
-// longest returns the lane that has run for the longest time, of the tenant with the most lanes. That tenant has at least two lanes more than
-// the one that waits, or one lane while the other has none and the lane has had its turn. Otherwise longest returns nil.
+// longest returns the lane that has run for the longest time, of the tenant with the most lanes. That tenant has at least two lanes more
+// than the one that waits, or one lane while the other has none and the lane has had its turn. Otherwise longest returns nil.
 func (d *Dispatcher) longest(counts map[string]int, waiting int, now time.Time) *Ownership {
 	var found *Ownership
 	for _, t := range d.running {

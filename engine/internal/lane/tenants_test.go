@@ -86,7 +86,8 @@ func (s *divided) Claim(ctx context.Context, process string, due time.Time, limi
 	return s.ClaimOf(ctx, process, due, nil, limit)
 }
 
-func (s *divided) ClaimOf(_ context.Context, process string, due time.Time, quotas []store.Quota, limit int) (out []engine.Lease, err error) {
+func (s *divided) ClaimOf(_ context.Context, process string, due time.Time, quotas []store.Quota, limit int) (out []engine.Lease,
+	err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	take := func(from []*dividedLane, n int) {

@@ -96,7 +96,8 @@ func (s *share) part() (mean, most float64) {
 	return mean, most
 }
 
-// room returns how many lanes the process claims as soon as they are due, none if it is not positive, and whether it has more than its share.
+// room returns how many lanes the process claims as soon as they are due, none if it is not positive, and whether it has more than its
+// share.
 func (s *share) room(now reading) (room int, above bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

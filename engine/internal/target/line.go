@@ -22,8 +22,8 @@ func (c *Connection) Line(tenant string, pace *lane.RateLimiter, record func(wir
 	return &Line{connection: c, tenant: tenant, pace: pace, client: c.Client.Record(record, secrets...)}
 }
 
-// Turn waits until a request may be sent: for a slot of the app, for its rate limit, and for a slot of all apps, which the tenants share. The
-// caller calls done after the request.
+// Turn waits until a request may be sent: for a slot of the app, for its rate limit, and for a slot of all apps, which the tenants share.
+// The caller calls done after the request.
 func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 	c := l.connection
 	if err := c.slots.Acquire(ctx, 1); err != nil {
