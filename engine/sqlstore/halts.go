@@ -105,7 +105,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 				return err
 			}
 		}
-		return releaseHalted(ctx, tx, app, ops, now)
+		return s.releaseHalted(ctx, tx, app, ops, now)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: resume %v of %q: %w", ops, app, err)
@@ -114,7 +114,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 }
 
 // releaseHalted requeues the principals that halts of the operations block, and their lanes.
-func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
+func (s *Store) releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
 	where, args := ` WHERE status = 'held' AND halted = 1 AND last_op IN `+list(len(ops)), []any{}
 	for _, op := range ops {
 		args = append(args, string(op))
@@ -139,7 +139,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		return err
 	}
 	for _, id := range apps {
-		if _, err := tx.Exec(ctx, upsertLane, laneArgs(id, now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertLane, s.laneArgs(id, now, false)...); err != nil {
 			return err
 		}
 	}

@@ -126,6 +126,10 @@ var suites = []struct {
 	{"Jobs", []test{
 		{"unique, claimed, ended and recovered", testJobs, nil},
 	}},
+	{"Tenants", []test{
+		{"quotas of tenants", testTenants, nil},
+		{"many tenants take turns", testManyTenants, nil},
+	}},
 }
 
 // test is a test of an interface of package store.

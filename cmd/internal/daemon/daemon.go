@@ -229,7 +229,9 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded, KeepEvents: int(o.Retention.Events.Rows)})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{
+		Recorded: d.recorded, KeepEvents: int(o.Retention.Events.Rows), Tenant: tenantOf,
+	})
 	if err != nil {
 		return err
 	}
@@ -286,6 +288,12 @@ const (
 func (d *Daemon) recorded(app string) {
 	d.feed.Wake(app)
 	d.hooks.Wake(app)
+}
+
+// tenantOf returns the tenant of an app.
+func tenantOf(app string) string {
+	tenant, _, _ := strings.Cut(app, ":")
+	return tenant
 }
 
 // withoutTenant returns the id of an app as its tenant sees it.
