@@ -122,7 +122,7 @@ interop-daemon: ## provision seven servers of docs/interop/servers through serve
 	SCIMWRIGHT_TEST_INTEROP=$${SCIMWRIGHT_TEST_INTEROP:-1} go test -count=1 -timeout 30m -run '^TestNodeExamples_ForeignTargets$$' -v ./cmd/internal/daemon
 
 .PHONY: causes
-causes: ## rewrite conformance/causes/signatures.txt: the checks that complain about each mutant and quirk (10 to 20 minutes)
+causes: ## rewrite conformance/causes/signatures.txt: the checks that report findings for each mutant and quirk (10 to 20 minutes)
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 90m ./cmd/internal/truth -run '^TestSignatures_MatchFaults$$' -update
 
 .PHONY: examples

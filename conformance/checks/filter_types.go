@@ -114,7 +114,7 @@ var (
 		requirements: reqs("RFC7643-2.3-02"),
 		fixture:      staff,
 		why:          "Clients find users by a reference such as profileUrl; a wrong result gives them other users.",
-		fix:          "Compare references as strings, case-sensitively.",
+		fix:          "Evaluate the operator on a reference as on a case-sensitive string.",
 	}
 	onExternalID = operandKind{
 		id:           "external-id",
@@ -292,6 +292,16 @@ func dateTimeCheck(operator, title string, table func(at time.Time, text string)
 	}
 }
 
+// presentTime returns the check of the operator pr on a dateTime, which compares no times.
+func presentTime() check {
+	c := dateTimeCheck("pr", "The operator pr on a dateTime finds the users with a value", func(time.Time, string) []row {
+		return []row{{scope + `meta.created pr`, allPeople}}
+	})
+	c.Why = "Clients use pr to exclude users without a time from an import; if pr matches no times, the import is empty."
+	c.Fix = "Evaluate pr on meta.created and meta.lastModified, even if the server does not store them with the other attributes."
+	return c
+}
+
 // withLevel returns the check c with the given level instead of its own.
 func withLevel(level conformance.Level, c check) check {
 	c.Level = level
@@ -344,9 +354,7 @@ var filterDates = []check{
 			return []row{{`id eq "«cyd»" and meta.created lt ` + quote(text), ""},
 				{scope + `meta.created lt ` + timeOperand(at.Add(time.Hour)), allPeople}}
 		}),
-	dateTimeCheck("pr", "The operator pr on a dateTime finds the users with a value", func(time.Time, string) []row {
-		return []row{{scope + `meta.created pr`, allPeople}}
-	}),
+	presentTime(),
 	dateTimeCheck("range", "Two conditions on a dateTime select the users with a time between two bounds", func(at time.Time, _ string) []row {
 		hour := func(n int) string { return timeOperand(at.Add(time.Duration(n) * time.Hour)) }
 		return []row{

@@ -24,6 +24,7 @@ type capabilities struct {
 	plans     capability[store.Plans]
 	imports   capability[store.Imports]
 	jobs      capability[store.Jobs]
+	traces    capability[store.MarkTraces]
 }
 
 func capabilitiesOf(s store.Store) capabilities {
@@ -31,7 +32,7 @@ func capabilitiesOf(s store.Store) capabilities {
 		markAll: find[store.MarkAll](s), halts: find[store.Halts](s), approvals: find[store.Approvals](s), repairs: find[store.Repairs](s),
 		attempts: find[store.Attempts](s), counts: find[store.Counts](s), events: find[store.Events](s), profiles: find[store.Profiles](s),
 		lags: find[store.Lags](s), tasks: find[store.Tasks](s), links: find[store.Links](s), plans: find[store.Plans](s),
-		imports: find[store.Imports](s), jobs: find[store.Jobs](s),
+		imports: find[store.Imports](s), jobs: find[store.Jobs](s), traces: find[store.MarkTraces](s),
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/applane"
 	"github.com/scimwright/scimwright/engine/internal/connect"
@@ -26,6 +28,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/reconcile"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/internal/spans"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/internal/watch"
 	"github.com/scimwright/scimwright/engine/jobs"
@@ -90,6 +93,13 @@ type Options struct {
 	Egress engine.Egress
 	// Transport sends the requests. Default: the engine's own connections. Egress and Target.TLS do not apply to a given Transport.
 	Transport http.RoundTripper
+	// TracerProvider creates OpenTelemetry spans of marks, lanes, sequences and requests. A sequence continues the trace of the mark that has
+	// caused it, also in another engine or after a restart: Mark stores the trace context of its span if the trace is recorded. The store
+	// must implement store.MarkTraces. Default: no spans, and nothing is stored.
+	TracerProvider trace.TracerProvider
+	// TraceHosts are the hosts of targets and token endpoints to which the engine sends the trace context (the header traceparent), "*" for
+	// all. Default: none, because a target usually belongs to another organization, and could correlate requests by it.
+	TraceHosts []string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -144,6 +154,7 @@ type Engine struct {
 	network *connect.Network
 	targets *target.Connector
 	running *watch.Running
+	spans   *spans.Tracer // nil without Options.TracerProvider
 
 	// The components of the internal packages: first those that run in the background, then those that callers use.
 	lanes        *applane.Worker
@@ -178,7 +189,12 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
-	e := &Engine{o: o, can: capabilitiesOf(o.Store), done: make(chan struct{})}
+	e := &Engine{o: o, can: capabilitiesOf(o.Store), done: make(chan struct{}), spans: spans.New(o.TracerProvider, o.TraceHosts)}
+	if e.spans != nil {
+		if _, err := e.can.traces.get(); err != nil {
+			return nil, err
+		}
+	}
 	e.schedule.open(o, e.can)
 	e.assemble()
 	return e, e.registerJobs()
@@ -188,7 +204,7 @@ func New(o Options) (*Engine, error) {
 func (e *Engine) assemble() {
 	o := e.o
 	backoff := lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}
-	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
+	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress, Spans: e.spans}
 	e.targets = target.NewConnector(target.Options{
 		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
 		MaxCall: o.RequestTimeout,
@@ -199,7 +215,7 @@ func (e *Engine) assemble() {
 	e.running = watch.NewRunning()
 	e.lanes = applane.New(applane.Options{
 		Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: e.running,
-		BreakerAfter: o.BreakerAfter,
+		BreakerAfter: o.BreakerAfter, Spans: e.spans, Traces: e.can.traces.of,
 	})
 	e.member = membership.New(membership.Options{
 		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: heartbeat.System(), Logger: o.Logger,
@@ -296,7 +312,16 @@ func (e *Engine) Done() <-chan struct{} { return e.done }
 // Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the commit.
 // Otherwise the engine finds the change at the next sweep.
 func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {
-	return e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
+	if e.spans == nil {
+		return e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
+	}
+	ctx, end := e.spans.Mark(ctx, marks)
+	err := e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
+	if context := spans.Traceparent(ctx); err == nil && context != "" && len(marks) > 0 {
+		err = e.can.traces.of.SaveTrace(ctx, tx, marks, context)
+	}
+	end(err)
+	return err
 }
 
 // MarkAll records, inside the caller's transaction, that the desired state of all matching principals of an app may have changed, for

@@ -43,7 +43,7 @@ func (d *Directory) User(ctx context.Context, app, user string) (engine.UserStat
 	return out, nil
 }
 
-// resource decodes an attribute with SCIM attributes. An absent one and null are nil.
+// resource decodes a member of a response that contains a SCIM resource. It returns nil if the member is absent or null.
 func (q query) resource(member string, text json.RawMessage) (*scim.Resource, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return nil, nil //nolint:nilnil // no attributes
@@ -158,7 +158,7 @@ func (q query) list(after string, limit int, page func(after string, limit int) 
 			case id <= after:
 				return nil, q.fail(Unordered, http.StatusOK, "the ids are not in ascending byte order")
 			case len(id) > MaxID || !utf8.ValidString(id):
-				return nil, q.incomplete(fmt.Sprintf("an id is longer than %d bytes", MaxID))
+				return nil, q.incomplete(fmt.Sprintf("an id is longer than %d bytes or not valid UTF-8", MaxID))
 			}
 			after = id
 		}

@@ -144,7 +144,7 @@ func (q query) send(ctx context.Context, request, response any) error {
 	}
 	// scim.Decode rejects duplicate members, text after the object and invalid UTF-8, which encoding/json accepts.
 	if _, err := scim.Decode(data); err != nil {
-		return q.fail(NotJSON, http.StatusOK, "the response is not a JSON object")
+		return q.fail(NotJSON, http.StatusOK, "the response is not one JSON object with unique member names, in UTF-8")
 	}
 	if err := json.Unmarshal(data, response); err != nil {
 		return q.fail(NotJSON, http.StatusOK, "a member of the response has another type")

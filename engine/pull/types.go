@@ -11,7 +11,7 @@ type UserRequest struct {
 	ID  string `json:"id"`
 }
 
-// UserResponse is its response. App, ID and State are required; App and ID are those of the request.
+// UserResponse is the response to a UserRequest. App, ID and State are required; App and ID are those of the request.
 type UserResponse struct {
 	App   string `json:"app"`
 	ID    string `json:"id"`
@@ -33,7 +33,7 @@ type GroupRequest struct {
 	ID  string `json:"id"`
 }
 
-// GroupResponse is its response. App, ID and State are required, and DisplayName if the state is active.
+// GroupResponse is the response to a GroupRequest. App, ID and State are required, and DisplayName if the state is active.
 type GroupResponse struct {
 	App          string `json:"app"`
 	ID           string `json:"id"`
@@ -51,8 +51,9 @@ type MembersRequest struct {
 	Limit int    `json:"limit"`
 }
 
-// MembersResponse is its response: ids of users that belong to the group, in ascending byte order, after MembersRequest.After. It may have
-// fewer than the limit if More is true. App, ID, Members, More and Total are required.
+// MembersResponse is the response to a MembersRequest: ids of users that belong to the group, in ascending byte order, after
+// MembersRequest.After. If More is true, it may have fewer ids than MembersRequest.Limit, but at least one. If More is false, no member
+// follows. App, ID, Members, More and Total are required.
 type MembersResponse struct {
 	App     string   `json:"app"`
 	ID      string   `json:"id"`
@@ -68,7 +69,7 @@ type IsMemberRequest struct {
 	Users []string `json:"users"`
 }
 
-// IsMemberResponse is its response. Members has exactly the users of the request.
+// IsMemberResponse is the response to an IsMemberRequest. Members has exactly the users of the request.
 type IsMemberResponse struct {
 	App     string           `json:"app"`
 	ID      string           `json:"id"`
@@ -83,8 +84,9 @@ type PrincipalsRequest struct {
 	Limit int    `json:"limit"`
 }
 
-// PrincipalsResponse is its response: ids of users or groups that may have an account, in ascending byte order, after
-// PrincipalsRequest.After. It may have fewer than the limit if More is true. All members are required.
+// PrincipalsResponse is the response to a PrincipalsRequest: ids of users or groups that may have an account, in ascending byte order,
+// after PrincipalsRequest.After. If More is true, it may have fewer ids than PrincipalsRequest.Limit, but at least one. If More is false,
+// no id follows. All members are required.
 type PrincipalsResponse struct {
 	App  string   `json:"app"`
 	Kind string   `json:"kind"`

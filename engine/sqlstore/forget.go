@@ -9,7 +9,7 @@ import (
 )
 
 // forgetStatements has the statements that remove an app, in the order in which rows are written. Deleting the lane row invalidates the
-// lease. The rows of in_flight and lifecycle_event are written by transactions that have locked the lane row. The statements for these rows
+// lease. The rows of in_flight, lifecycle_event and mark_trace are written by transactions that have locked the lane row. The statements for these rows
 // follow the deletion of the lane row, which waits for such transactions, so that no row of them remains.
 var forgetStatements = []string{
 	`DELETE FROM {halt} WHERE app_id = ?`,
@@ -24,6 +24,7 @@ var forgetStatements = []string{
 	`DELETE FROM {app_lane} WHERE app_id = ?`,
 	`DELETE FROM {in_flight} WHERE app_id = ?`,
 	`DELETE FROM {lifecycle_event} WHERE app_id = ?`,
+	`DELETE FROM {mark_trace} WHERE app_id = ?`,
 }
 
 // Forget implements store.Marks.

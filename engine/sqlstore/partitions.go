@@ -15,7 +15,7 @@ import (
 // primary keys contain the app. Halts are few, and apply to all apps. Imports and plans, of which an app has few, are found by their ids,
 // and the items of a plan by the id of the plan.
 var partitionedTables = []string{
-	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "remote_object", "lifecycle_event", "in_flight",
+	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "remote_object", "lifecycle_event", "in_flight", "mark_trace",
 }
 
 // maxPartitions limits Options.Partitions. Open creates all partitions in one transaction, which locks each of them and each index.

@@ -83,7 +83,7 @@ func TestPartitions_Pruned(t *testing.T) {
 	ofAllApps(t, store)
 
 	tables := partitionsByName(t, db)
-	require.Len(t, tables, 8*n)
+	require.Len(t, tables, 9*n)
 	conn, err := pgx.ConnectConfig(t.Context(), config)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())

@@ -250,6 +250,14 @@ CREATE TABLE {job} (
 CREATE UNIQUE INDEX {.job_unfinished} ON {job} (kind, job_key) WHERE state IN ('waiting', 'running');
 CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
 CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
+`, `
+CREATE TABLE {mark_trace} (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	contexts     TEXT NOT NULL,                 -- trace contexts of the marks, oldest first, separated by spaces
+	PRIMARY KEY (app_id, kind, principal_id)
+);
 `}
 
 // noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner

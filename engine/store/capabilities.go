@@ -121,3 +121,19 @@ type Jobs interface {
 	// errors.ErrUnsupported.
 	Jobs() (jobs.Store, error)
 }
+
+// MarkTraces is the capability to store the trace contexts of marks, so that the sequence of a principal continues the trace of the mark,
+// also in another process or after a restart. provision.Options.TracerProvider needs it. A trace context is a traceparent as in W3C Trace
+// Context, version 00.
+type MarkTraces interface {
+	// SaveTrace adds a trace context to the marked principals, within the caller's transaction and after Mark. A trace context that is stored
+	// for the principal already is not added, and neither is one in addition to MaxMarkTraces others.
+	SaveTrace(ctx context.Context, tx engine.Execer, marks []engine.Mark, traceparent string) error
+	// MarkTraces returns the trace contexts of a principal, oldest first.
+	MarkTraces(ctx context.Context, app string, p engine.Principal) ([]string, error)
+	// EndTraces removes the trace contexts that MarkTraces has returned. Those that were added since then remain.
+	EndTraces(ctx context.Context, app string, p engine.Principal, ended []string) error
+}
+
+// MaxMarkTraces is the maximum number of trace contexts of one principal.
+const MaxMarkTraces = 8

@@ -41,6 +41,7 @@ type All interface {
 	Plans
 	Imports
 	Jobs
+	MarkTraces
 }
 
 // Leases claims and releases lanes for processes.

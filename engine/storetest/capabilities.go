@@ -18,6 +18,7 @@ type capabilities struct {
 	plans     store.Plans
 	imports   store.Imports
 	jobs      store.Jobs
+	traces    store.MarkTraces
 
 	missing map[string]bool // by name
 }
@@ -38,6 +39,7 @@ func capabilitiesOf(s store.Store) capabilities {
 	c.plans, c.missing["Plans"] = find[store.Plans](s)
 	c.imports, c.missing["Imports"] = find[store.Imports](s)
 	c.jobs, c.missing["Jobs"] = find[store.Jobs](s)
+	c.traces, c.missing["MarkTraces"] = find[store.MarkTraces](s)
 	return c
 }
 

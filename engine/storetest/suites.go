@@ -117,6 +117,9 @@ var suites = []struct {
 		{"expired plans are removed", testOldPlans, nil},
 		{"apply marks exactly the items, once", testApplyPlan, nil},
 	}},
+	{"MarkTraces", []test{
+		{"traces of marks are stored and ended", testMarkTraces, nil},
+	}},
 	{"Imports", []test{
 		{"attempts, fencing and pages", testImports, nil},
 		{"matched objects are linked", testImportConfirm, []string{"Links"}},

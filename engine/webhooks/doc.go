@@ -22,10 +22,11 @@
 // # Deliveries
 //
 // A response with a status 2xx within Options.Timeout is a success. After any other response, also a redirect, and without a response, the
-// message becomes a letter, which is sent again after a growing delay or the Retry-After of the response. After Options.Attempts it is a
-// dead letter, which is kept until it is replayed or too old. After Options.HoldAfter failures in a row, the endpoint gets only one message
-// at a time until it responds with a success. The other events then wait in the store of the engine, which keeps a limited number of them
-// (sqlstore.Options.KeepEvents). A response 410, and Options.DisableAfter without a success, disable the endpoint.
+// message becomes a letter, which is sent again after a growing delay. If the response has the header Retry-After, the endpoint gets no
+// message before that time. After Options.Attempts the letter is a dead one, which is kept until it is replayed or too old. After
+// Options.HoldAfter consecutive failures of different messages, the endpoint gets only one message at a time until it responds with a
+// success. The other events then wait in the store of the engine, which keeps a limited number of them (sqlstore.Options.KeepEvents). A
+// response 410 disables the endpoint, and so does the time Options.DisableAfter without a success.
 //
 // Processes that share the database share the endpoints: each endpoint has one owner, which holds a lease. When a process dies, another one
 // takes its endpoints over after Options.Lease.
@@ -38,6 +39,7 @@
 // # Files
 //
 // endpoint.go and letter.go have the methods of callers. manage.go has the leases, worker.go the loop of an endpoint, round.go one round of
-// it: reading, sending, counting; commit.go stores the results of a round. send.go has the requests, message.go their content. To add a
-// column, append a step in schema.go.
+// it: reading, sending, counting. commit.go stores the results of a round: letters with the times of their next attempts, dead letters, and
+// whether the endpoint is on hold or disabled. send.go has the requests and the delays, message.go the content of the requests, webhooks.go
+// the options and defaults. To add a column, append a step in schema.go.
 package webhooks

@@ -42,8 +42,8 @@ type Endpoint struct {
 	URL         string
 	Types       []engine.EventType // Default: all types
 	Description string
-	// Disabled endpoints receive nothing. Their events wait in the Source. The Service sets Disabled after a response 410, and after
-	// Options.DisableAfter without a delivery.
+	// Disabled endpoints receive nothing. Their events wait in the Source. The Service sets Disabled after a response 410, and as
+	// Options.DisableAfter describes.
 	Disabled bool
 
 	Reason                      string // why the endpoint is disabled
@@ -273,8 +273,8 @@ func wrapped(err error, operation string) error {
 	return fmt.Errorf("webhooks: %s: %w", operation, err)
 }
 
-// Update changes the URL, the types, the description and Disabled of an endpoint. An endpoint that is enabled, or gets another URL, has no
-// failures and is sent its waiting messages immediately.
+// Update changes the URL, the types, the description and Disabled of an endpoint. If it enables a disabled endpoint or changes the URL, it
+// also resets the failures, and the waiting messages are sent immediately.
 func (s *Service) Update(ctx context.Context, e Endpoint) (Endpoint, error) {
 	before, err := s.Get(ctx, e.ID)
 	if err != nil {
@@ -307,7 +307,7 @@ func (s *Service) Update(ctx context.Context, e Endpoint) (Endpoint, error) {
 	return s.Get(ctx, e.ID)
 }
 
-// restart removes the failures of an endpoint, and ends the delays of its waiting messages.
+// restart resets the failures of an endpoint, and ends the delays of its waiting messages.
 func restart(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
 	_, err := tx.Exec(ctx, `UPDATE {webhook_endpoint} SET failures = 0, failing_since = 0, hold_until = 0 WHERE endpoint_id = ?`, id)
 	if err == nil {
@@ -316,7 +316,8 @@ func restart(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
 	return err
 }
 
-// Enable enables an endpoint without other changes, as Update does. It also ends the delays of an endpoint that is enabled.
+// Enable enables an endpoint, resets its failures, and sends its waiting messages immediately. It has the same effect on an endpoint that
+// is not disabled.
 func (s *Service) Enable(ctx context.Context, id string) (Endpoint, error) {
 	now := s.o.Now().UnixMilli()
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
@@ -368,10 +369,7 @@ func (s *Service) Rotate(ctx context.Context, id, next string, overlap time.Dura
 		if err != nil {
 			return err
 		}
-		have, err := s.unseal(id, sealed)
-		if err != nil {
-			return err
-		}
+		have, _ := s.unseal(id, sealed) // secrets that no key decrypts are replaced
 		all := []secret{{Secret: next}}
 		until := now.Add(overlap).UnixMilli()
 		for _, x := range have {

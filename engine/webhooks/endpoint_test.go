@@ -297,7 +297,7 @@ func TestService_ProcessesShareEndpoints(t *testing.T) {
 	})
 }
 
-// Types has the type of each constant of package engine.
+// TestTypes_Complete checks that Types lists every constant of the type engine.EventType.
 func TestTypes_Complete(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../events.go", nil, 0)
 	require.NoError(t, err)

@@ -75,8 +75,8 @@ func (s *Service) Letters(ctx context.Context, q LetterQuery) ([]Letter, error) 
 	return out, wrapped(rows.Err(), "list letters")
 }
 
-// Replay delivers a dead letter again, as soon as possible, or returns ErrNotFound. Its message is later than those that were delivered
-// after it became a dead letter; later messages of the same user or group wait until it is delivered or a dead letter again.
+// Replay delivers a dead letter again, as soon as possible, or returns ErrNotFound. The endpoint receives its message after messages of
+// later events. Further messages of the same user or group wait until it is delivered or a dead letter again.
 func (s *Service) Replay(ctx context.Context, endpoint, message string) error {
 	n, err := s.replay(ctx, endpoint, ` AND message_id = ?`, message)
 	if err == nil && n == 0 {
@@ -121,11 +121,16 @@ func (s *Service) Discard(ctx context.Context, endpoint, message string) error {
 	return wrapped(err, "discard a dead letter of "+endpoint)
 }
 
-// prune removes dead letters that are too old.
-func (s *Service) prune(ctx context.Context) error {
+// Prune removes dead letters older than Options.KeepDead, and returns their number. A running Service calls it every hour.
+func (s *Service) Prune(ctx context.Context) (removed int64, err error) {
 	before := s.o.Now().Add(-s.o.KeepDead).UnixMilli()
-	return s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM {webhook_letter} WHERE dead = 1 AND failed_at < ?`, before)
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		res, err := tx.Exec(ctx, `DELETE FROM {webhook_letter} WHERE dead = 1 AND failed_at < ?`, before)
+		if err != nil {
+			return err
+		}
+		removed, err = res.RowsAffected()
 		return err
 	})
+	return removed, wrapped(err, "remove old dead letters")
 }

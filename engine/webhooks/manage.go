@@ -42,7 +42,7 @@ func (s *Service) manage(ctx context.Context) {
 		running.Wait()
 		s.release(context.WithoutCancel(ctx))
 	}()
-	s.logged(ctx, "remove old dead letters", s.prune(ctx))
+	s.prune(ctx)
 	s.beat(ctx, &running)
 	for ctx.Err() == nil {
 		select {
@@ -54,9 +54,14 @@ func (s *Service) manage(ctx context.Context) {
 		case <-poll.C:
 			s.logged(ctx, "search for events", s.poll(ctx))
 		case <-prune.C:
-			s.logged(ctx, "remove old dead letters", s.prune(ctx))
+			s.prune(ctx)
 		}
 	}
+}
+
+func (s *Service) prune(ctx context.Context) {
+	_, err := s.Prune(ctx)
+	s.logged(ctx, "remove old dead letters", err)
 }
 
 func (s *Service) logged(ctx context.Context, what string, err error) {

@@ -24,7 +24,7 @@ type state struct {
 	held     int64 // until
 }
 
-// round delivers the messages that are due, and the next events of one app.
+// round delivers the letters whose next attempt is not later than now, and the next events of one app.
 type round struct {
 	*worker
 	*state
@@ -233,9 +233,9 @@ func (r *round) events(ctx context.Context, after int64, limit int) ([]engine.Ev
 }
 
 // groups returns the messages to send: for each user, group and app those of this subject, in order. Events of a subject with a letter
-// become letters. until is the time of the next retry that is not due yet.
+// become letters. until is the time of the first retry after now.
 func (r *round) groups() (groups [][]*message, until time.Time) {
-	index := map[subject]int{} // of the group; -1: the first letter is not due
+	index := map[subject]int{} // of the group; -1: the first letter of the subject waits
 	var first *message         // the letter for a trial: that with the fewest attempts
 	for _, m := range r.letters {
 		i, known := index[m.subject]

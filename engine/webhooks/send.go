@@ -110,7 +110,7 @@ func (s *Service) delay(failures int) time.Duration {
 	}
 	b.Reset()
 	d := b.NextBackOff()
-	for range min(failures, 64) - 1 { // 64 doublings of a millisecond exceed every maximum
+	for range min(failures, 64) - 1 { // 63 doublings of any delay reach RetryMax
 		d = b.NextBackOff()
 	}
 	return min(d, s.o.RetryMax)

@@ -66,7 +66,8 @@ type Options struct {
 	// HoldAfter is the number of consecutive failures, of different messages, after which an endpoint gets one message at a time, with the
 	// delays of retries. Default: 5.
 	HoldAfter int
-	// DisableAfter is the time after which an endpoint is disabled to which no message could be delivered. Default: 120h, five days.
+	// DisableAfter is the time without a success, from the first of at least HoldAfter consecutive failures, after which an endpoint is
+	// disabled. Default: 120h, five days.
 	DisableAfter time.Duration
 	// MaxEndpoints is the maximum number of endpoints, and MaxPerScope that of endpoints with the same App or Prefix. Defaults: 1000 and 20.
 	MaxEndpoints, MaxPerScope int

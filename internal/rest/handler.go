@@ -389,6 +389,9 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	if callFrom(ctx).oauth {
 		oauth = oauthError(err)
 	}
+	if wire.Code == CodeUnavailable && ctx.Err() == nil { // without ids, so that the log omits the repetitions
+		h.options.Logger.ErrorContext(ctx, "requests failed: the database does not respond", "error", wire.Err)
+	}
 	if wire.Code == CodeInternal && (oauth == nil || oauth.Code == oauthServerError) {
 		level := slog.LevelError
 		if ctx.Err() != nil { // the caller has disconnected

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
-	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/cmd/internal/cli/engine"
@@ -99,7 +98,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 }
 
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	if isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))

@@ -161,6 +161,7 @@ func (g *guard) permitWebhooks(ctx context.Context, op webhooksapi.Operation) er
 // also if it is rejected.
 func (g *guard) permit(ctx context.Context, id, method string, access ...string) error {
 	x := exchangeOf(ctx)
+	nameSpan(ctx, id, x.tenant)
 	_, lacking := x.token.lacks(access...)
 	permitted := !lacking
 	if method != http.MethodGet && !slices.Contains(access, engine.AccessRead) {

@@ -26,9 +26,12 @@ type configFile struct {
 	BehindProxy bool           `json:"behindProxy"`
 	KeyFile     string         `json:"keyFile"`
 	KeyCommand  string         `json:"keyCommand"`
+	StartHalted bool           `json:"startHalted"`
 	Egress      string         `json:"egress"`
 	Metrics     *configMetrics `json:"metrics"`
-	Audit       *configAudit   `json:"audit"`
+	Audit       *configLimit   `json:"audit"`
+	Retention   *configHistory `json:"retention"`
+	Traces      *configTraces  `json:"traces"`
 	Limits      *configLimits  `json:"limits"`
 	tenantConfig
 	Tenants map[string]tenantConfig `json:"tenants"` // all others
@@ -45,11 +48,45 @@ type configMetrics struct {
 	Token  string `json:"token"` // reference
 }
 
-type configAudit struct {
+// configLimit limits stored objects.
+type configLimit struct {
 	Age  string `json:"age"` // such as "720h"
 	Rows int64  `json:"rows"`
 
 	age time.Duration
+}
+
+type configTraces struct {
+	Endpoint string            `json:"endpoint"`
+	Headers  map[string]string `json:"headers"` // references
+	Sample   *float64          `json:"sample"`
+	Hosts    []string          `json:"hosts"`
+}
+
+// configHistory are the limits of Options.Retention.
+type configHistory struct {
+	Exchanges   *configLimit `json:"exchanges"`
+	Events      *configLimit `json:"events"`
+	Deleted     *configLimit `json:"deleted"`
+	DeadLetters *configLimit `json:"deadLetters"`
+}
+
+// limits returns the limits by their paths in the file.
+func (f *configFile) limits() map[string]*configLimit {
+	all := map[string]*configLimit{"audit": f.Audit}
+	if h := f.Retention; h != nil {
+		all["retention.exchanges"], all["retention.events"] = h.Exchanges, h.Events
+		all["retention.deleted"], all["retention.deadLetters"] = h.Deleted, h.DeadLetters
+	}
+	return all
+}
+
+// limit returns the values of a limit, which may be nil.
+func (c *configLimit) limit() RetentionLimit {
+	if c == nil {
+		return RetentionLimit{}
+	}
+	return RetentionLimit{c.age, c.Rows}
 }
 
 type configLimits struct {
@@ -122,15 +159,26 @@ func readSettings(file string, lookupEnv func(string) (string, bool)) (*settings
 
 // complete checks the values and resolves the references.
 func (r *reading) complete(s *settings) error {
-	if a := s.file.Audit; a != nil && a.Age != "" {
+	for path, l := range s.file.limits() {
+		if l == nil || l.Age == "" {
+			continue
+		}
 		var err error
-		if a.age, err = time.ParseDuration(a.Age); err != nil || a.age <= 0 {
-			return r.wrong("audit.age", errors.New("a positive duration such as 720h is required"))
+		if l.age, err = time.ParseDuration(l.Age); err != nil || l.age <= 0 {
+			return r.wrong(path+".age", errors.New("a positive duration such as 720h is required"))
 		}
 	}
 	if m := s.file.Metrics; m != nil && m.Token != "" {
 		if err := r.resolve("metrics.token", &m.Token); err != nil {
 			return err
+		}
+	}
+	if t := s.file.Traces; t != nil {
+		for name, value := range t.Headers {
+			if err := r.resolve("traces.headers."+name, &value); err != nil {
+				return err
+			}
+			t.Headers[name] = value
 		}
 	}
 	if err := r.tenant(s, DefaultTenant, "", &s.file.tenantConfig); err != nil {

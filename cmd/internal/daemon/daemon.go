@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
@@ -50,13 +49,19 @@ type Daemon struct {
 	settings atomic.Pointer[settings]
 	feed     control.Feed
 	hooks    *webhooks.Service
-	usage    *usage
-	metrics  *serving.MetricsServer
-	counted  *enginemetrics.Metrics
-	server   *serving.Server
-	ready    Ready
-	stopping context.Context // ends when the daemon stops
-	stop     context.CancelFunc
+	seal     desired.Seal
+	lost     atomic.Bool // secrets may be unreadable
+
+	engineStore *sqlstore.Store
+	tokenFile   string // that this start has created
+	usage       *usage
+	traces      *traces
+	metrics     *serving.MetricsServer
+	counted     *enginemetrics.Metrics
+	server      *serving.Server
+	ready       Ready
+	stopping    context.Context // ends when the daemon stops
+	stop        context.CancelFunc
 }
 
 // Start starts a daemon. It returns when all services are available. ctx applies to the start only; Close stops the daemon.
@@ -82,11 +87,21 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 		return err
 	}
 	o.complete()
-	failures := serving.NewFailureLog(o.Logger.Handler())
+	records := o.Logger.Handler()
+	if o.Traces.enabled(o.LookupEnv) {
+		records = traceLog{records}
+	}
+	failures := serving.NewFailureLog(records)
 	d.OnClose(failures.Close)
 	o.Logger = slog.New(failures)
 	d.options = o
 	d.settings.Store(configured)
+	if d.traces, err = openTraces(ctx, o); err != nil {
+		return err
+	}
+	if d.traces != nil {
+		d.OnClose(d.traces.close)
+	}
 	listener, secure, err := d.listen(ctx)
 	if err != nil {
 		return err
@@ -107,11 +122,25 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err := d.open(ctx, listener.Addr()); err != nil {
 		return err
 	}
-	created, err := d.db.bootstrapToken(ctx, o.AdminToken, time.Now())
+	if err := d.checkKeys(ctx, d.seal, o.AcceptLostKey); err != nil {
+		return err
+	}
+	if text, err := d.unreadableText(ctx); err != nil {
+		return err
+	} else if text != "" {
+		d.lost.Store(true)
+		o.Logger.WarnContext(ctx, text)
+	}
+	if o.StartHalted {
+		if err := d.haltApps(ctx); err != nil {
+			return err
+		}
+	}
+	created, err := d.adminToken(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.hooks.Start(ctx); err != nil { // before the engine, whose last events it delivers
+	if err := d.hooks.Start(ctx); err != nil { // before the engine, so that it stops after the engine and delivers the last events
 		return err
 	}
 	d.OnClose(d.hooks.Stop)
@@ -189,13 +218,15 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		return err
 	}
 	d.OnClose(func(context.Context) error { return db.Close() })
+	d.seal = seal
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded, KeepEvents: int(o.Retention.Events.Rows)})
 	if err != nil {
 		return err
 	}
+	d.engineStore = engineStore
 	anyAddress := policy.Range == engine.EgressAny
 	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal, Egress: policy, AllowHTTP: anyAddress, Shown: withoutTenant}
 	pool := db.Writer()
@@ -210,12 +241,16 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
 		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
+		MaxDead: int(o.Retention.DeadLetters.Rows), KeepDead: o.Retention.DeadLetters.Age,
 	})
 	if err != nil {
 		return err
 	}
 	scheduler, err := serving.Scheduler(ctx, &d.Closing, o.DB, db, engineStore, o.Logger)
 	if err != nil {
+		return err
+	}
+	if err := scheduler.Register(d.retention(engineStore)); err != nil {
 		return err
 	}
 	var all store.All = engineStore
@@ -225,7 +260,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
 		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
-		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy,
+		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
+		TraceHosts: o.Traces.Hosts,
 	})
 	if err != nil {
 		return err
@@ -242,7 +278,8 @@ const (
 	maxTenantWebhooks = 100
 )
 
-// recorded reports that an app has new events. The engine records none before it starts.
+// recorded wakes the parts that wait for new events of an app. The store calls it for
+// the events of the engine, which starts after these parts exist.
 func (d *Daemon) recorded(app string) {
 	d.feed.Wake(app)
 	d.hooks.Wake(app)

@@ -7,5 +7,14 @@
 // log (audit.go) before it runs. The ids of apps in the store begin with the tenant, such as "acme:crm"; requests and responses contain
 // them without the tenant.
 //
-// A new operation of the daemon is a row in api.go. Its tables are in schema.go, and new steps are only appended.
+// # Files
+//
+// daemon.go starts and stops the parts, and opens the address and the database. options.go has the options and their defaults, keys.go
+// reads the keys that encrypt secrets, tokens.go stores the tokens, metrics.go adds the label of the tenant. routes.go joins the handlers,
+// and has the time and memory limits of requests and the health checks.
+//
+// A new operation of the daemon is a row in api.go. A new column is a step that is appended in schema.go. A new key of the configuration
+// file is a member of a struct in config.go, which also checks the content, and a field in options.go with a flag in
+// cmd/internal/cli/daemon.go. settings.go combines the file with the flags and applies it after a reload. yaml.go needs no change: the
+// positions and suggestions of errors come from the structs.
 package daemon

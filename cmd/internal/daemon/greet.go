@@ -14,7 +14,12 @@ func (d *Daemon) LogStart(ctx context.Context) {
 // PrintWelcome prints the address, the admin token if this start has created it, and what to do next.
 func (d *Daemon) PrintWelcome(w io.Writer) {
 	fmt.Fprintf(w, "engine        %s\n", d.ready.EngineURL)
-	if d.ready.AdminToken != "" {
+	switch {
+	case d.tokenFile != "":
+		fmt.Fprintf(w, "admin token   in the file %s\n", d.tokenFile)
+	case d.ready.AdminToken != "" && d.options.ReadyFile != "" && !d.options.TokenElsewhere:
+		fmt.Fprintf(w, "admin token   in the file %s\n", d.options.ReadyFile)
+	case d.ready.AdminToken != "":
 		fmt.Fprintf(w, "admin token   %s   (shown only now; not stored)\n", d.ready.AdminToken)
 	}
 	if d.ready.MetricsURL != "" {

@@ -22,8 +22,8 @@ func TestAudit_Bounded(t *testing.T) {
 		d, err := openTables(t.Context(), db)
 		require.NoError(t, err)
 		now := time.Unix(1_000_000, 0)
-		open := func(l AuditLimits) *recorder {
-			r := newRecorder(d, l, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		open := func() *recorder {
+			r := newRecorder(d, slog.New(slog.DiscardHandler))
 			t.Cleanup(func() { _ = r.close(t.Context()) })
 			return r
 		}
@@ -35,15 +35,17 @@ func TestAudit_Bounded(t *testing.T) {
 			}
 			return seqs
 		}
-		r := open(AuditLimits{Age: time.Hour, Rows: 3})
+		r := open()
+		limits := AuditLimits{Age: time.Hour, Rows: 3}
+		prune := func() { require.NoError(t, d.pruneAudit(t.Context(), limits, now)) }
 		for range 10 {
 			_, err := r.begin(t.Context(), entry{At: now, Tenant: "a", Operation: "op"})
 			require.NoError(t, err)
 		}
-		r.prune()
+		prune()
 		require.Equal(t, []int64{8, 9, 10}, count())
 		now = now.Add(2 * time.Hour)
-		r.prune()
+		prune()
 		require.Equal(t, []int64{10}, count(), "the last entry remains")
 		r.end(10, http.StatusOK)
 		require.NoError(t, r.close(t.Context()))
@@ -52,7 +54,7 @@ func TestAudit_Bounded(t *testing.T) {
 		require.Equal(t, http.StatusOK, all[0].Status, "the end of the recorder writes the statuses")
 		_, err = r.begin(t.Context(), entry{At: now})
 		require.ErrorIs(t, err, errStopping)
-		seq, err := open(AuditLimits{}).begin(t.Context(), entry{At: now})
+		seq, err := open().begin(t.Context(), entry{At: now})
 		require.NoError(t, err)
 		require.Equal(t, int64(11), seq)
 	})

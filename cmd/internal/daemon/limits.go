@@ -13,7 +13,7 @@ import (
 // maxTenants is the maximum number of tenants whose counts are stored.
 const maxTenants = 100_000
 
-// usage counts the requests of each tenant, so that no tenant uses the parts of the others.
+// usage counts the requests of each tenant, because the limits apply to each tenant separately.
 type usage struct {
 	limits Limits
 	now    func() time.Time

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -99,6 +100,7 @@ type caller struct {
 	url    string
 	token  string
 	tenant string
+	header http.Header // further headers
 	http   *http.Client
 }
 
@@ -138,6 +140,7 @@ func (c *caller) send(method, path, media string, body io.Reader) (response, err
 	if c.tenant != "" {
 		req.Header.Set("X-Svc-Tenant", c.tenant)
 	}
+	maps.Copy(req.Header, c.header)
 	req.Header.Set("Content-Type", media)
 	client := c.http
 	if client == nil {

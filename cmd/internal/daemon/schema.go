@@ -36,7 +36,12 @@ CREATE TABLE {daemon_audit} (
 	status    BIGINT NOT NULL              -- of the response, 0 until it is known
 );
 CREATE INDEX {.daemon_audit_tenant} ON {daemon_audit} (tenant, seq);
-CREATE INDEX {.daemon_audit_at} ON {daemon_audit} (at);`,
+CREATE INDEX {.daemon_audit_at} ON {daemon_audit} (at);`, `
+CREATE TABLE {daemon_key} (                -- the keys that may have encrypted secrets
+	id      KEY PRIMARY KEY,               -- random
+	sealed  TEXT NOT NULL,                 -- a text that the key has encrypted
+	created BIGINT NOT NULL
+);`,
 }
 
 // database is the database of a daemon: the tables of the daemon and, with the same prefix, those of the engine.
@@ -64,7 +69,7 @@ func openTables(ctx context.Context, db *sqldb.DB) (*database, error) {
 	return d, nil
 }
 
-// transact runs fn in a transaction for a component of the engine, together with those of the others on SQLite.
+// transact runs fn in a transaction for a component of the engine. On SQLite, it may be committed together with other transactions.
 func (d *database) transact(ctx context.Context, fn func(tx engine.Execer) error) error {
 	return d.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 }

@@ -136,7 +136,7 @@ func (d *database) tokens(ctx context.Context, tenant, after string, n int) (all
 	return all, rows.Err()
 }
 
-// putToken stores a token, or replaces the one with its id. used is kept.
+// putToken stores a token, or replaces the one with the same id, except for the times of its creation and last use.
 func putToken(ctx context.Context, tx *sqldb.Tx, t token, digest string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO {daemon_token} (id, tenant, name, digest, scopes, created, expires, last_used)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0)
@@ -158,6 +158,16 @@ func (d *database) deleteToken(ctx context.Context, tenant, id string) (found bo
 		return err
 	})
 	return found, err
+}
+
+// hasAdminToken reports whether the database has an admin token.
+func (d *database) hasAdminToken(ctx context.Context) (bool, error) {
+	var n int
+	err := d.reader().QueryRow(ctx, `SELECT COUNT(*) FROM {daemon_token} WHERE id = ?`, bootstrap).Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("read the admin token: %w", err)
+	}
+	return n > 0, err
 }
 
 // bootstrapToken stores the admin token. Without one it creates a random token if the database has no token with this id, and returns its

@@ -226,7 +226,7 @@ func (d *decoder) object(n ast.MapNode, t reflect.Type, path string, depth int) 
 	return out, nil
 }
 
-// members adds the names of a struct in JSON that can be written.
+// members adds the JSON names of the fields of a struct that a file may contain, with their types.
 func members(t reflect.Type, known map[string]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)

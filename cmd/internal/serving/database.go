@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DatabaseName is the name of a SQLite database in a directory of data.
+// DatabaseName is the file name of a SQLite database in a data directory.
 const DatabaseName = "scimwright.db"
 
 // CheckDatabase rejects databases that are neither SQLite nor PostgreSQL before anything is created.

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The timeouts of the HTTP server. There is no write timeout, because the response to a drain may take minutes.
+// The timeouts of the HTTP server. There is no write timeout, because the response to a request that waits, such as /sandbox/v1/jobs/drain,
+// may take minutes.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 60 * time.Second

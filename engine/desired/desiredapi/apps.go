@@ -36,7 +36,7 @@ type App struct {
 
 // Mapping derives resources from profiles.
 type Mapping struct {
-	Attributes map[string]string `json:"attributes" max:"500" doc:"any, string, integer, number, boolean, array or object, by attribute"`
+	Attributes map[string]string `json:"attributes" max:"500" doc:"type per attribute: any, string, integer, number, boolean, array or object"`
 	Rules      []Rule            `json:"rules" max:"500" doc:"one rule for each attribute of the target"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/internal/spans"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/store"
 )
@@ -33,7 +34,7 @@ type Running interface {
 	End(app string, p engine.Principal)
 }
 
-// Options are the dependencies of the lanes of an engine; all fields are required.
+// Options are the dependencies of the lanes of an engine; all fields except Spans and Traces are required.
 type Options struct {
 	sequence.Settings
 	Store        Store
@@ -41,7 +42,9 @@ type Options struct {
 	Targets      *target.Connector
 	Observer     engine.Observer
 	Running      Running
-	BreakerAfter int // number of consecutive failures that stop a lane
+	BreakerAfter int              // number of consecutive failures that stop a lane
+	Spans        *spans.Tracer    // nil for no spans
+	Traces       store.MarkTraces // used only if Spans is set
 }
 
 // Worker processes the apps of an engine.
@@ -58,6 +61,8 @@ func (x *Worker) Forget(app string) { x.searches.Delete(app) }
 
 // Work processes one app under its lease. It implements lane.Func.
 func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
+	ctx, end := x.Spans.Lane(ctx, t.Lease)
+	defer end()
 	w := &work{
 		Worker: x, ownership: t, limiter: x.Targets.RateLimiter(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
 		nextRecheck: t.Lease.Recheck,

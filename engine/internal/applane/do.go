@@ -28,6 +28,7 @@ func (w *work) Do(ctx context.Context, t lane.Task, sent func()) (lane.Signal, e
 	if !w.accepted.admit(w.target(), t.Urgent || row.Pending != nil) {
 		return lane.Signal{Kind: engine.SignalNone}, nil // too many accepted changes: the principal stays pending
 	}
+	ctx, ended := w.trace(ctx, row)
 	connection := w.connection.Load()
 	end, err := sequence.Deps{
 		Settings: w.Settings, Ledger: w.Store, Directory: w.Directory, Knowledge: w.knowledge, Connection: connection,
@@ -36,6 +37,7 @@ func (w *work) Do(ctx context.Context, t lane.Task, sent func()) (lane.Signal, e
 			return connection.Line(w.limiter, record, secrets...)
 		},
 	}.Run(ctx, row, first)
+	ended(end, err)
 	w.accepted.leave(row.Status, cmp.Or(end.Status, row.Status))
 	switch {
 	case err != nil:
@@ -50,6 +52,31 @@ func (w *work) Do(ctx context.Context, t lane.Task, sent func()) (lane.Signal, e
 		err = w.knowledge.Note(store, func(l *engine.Learned) { l.Rate = rate })
 	}
 	return end.Signal, err
+}
+
+// trace starts the span of the sequence of a principal, which continues the traces of its marks. These are read after the row, so that the
+// sequence covers the marks of all of them. ended ends the span, and removes the traces unless the sequence is to be repeated.
+func (w *work) trace(ctx context.Context, row engine.State) (_ context.Context, ended func(sequence.End, error)) {
+	if w.Spans == nil {
+		return ctx, func(sequence.End, error) {}
+	}
+	who := engine.Principal{Kind: row.Kind, ID: row.ID}
+	traces, err := w.Traces.MarkTraces(ctx, row.App, who)
+	if err != nil {
+		w.Logger.WarnContext(ctx, "traces of marks not read", "app", row.App, "error", err)
+	}
+	ctx, end := w.Spans.Sequence(ctx, row, traces)
+	return ctx, func(s sequence.End, err error) {
+		end(s.Result, err)
+		if len(traces) == 0 || err != nil || s.Interrupted || s.Status == engine.StatusRetrying || s.Status == engine.StatusPending {
+			return
+		}
+		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
+		defer cancel()
+		if err := w.Traces.EndTraces(store, row.App, who, traces); err != nil {
+			w.Logger.WarnContext(ctx, "traces of marks not removed", "app", row.App, "error", err)
+		}
+	}
 }
 
 // Ended implements lane.Work. It releases callers that wait for the principal. When Ended returns, Running no longer has the principal.

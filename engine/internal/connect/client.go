@@ -73,6 +73,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	transport = c.Network.Spans.Transport(transport)
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}

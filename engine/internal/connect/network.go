@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/spans"
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
@@ -32,6 +33,8 @@ type Network struct {
 	Transport http.RoundTripper
 	// Egress is the policy for the addresses of targets and token endpoints.
 	Egress engine.Egress
+	// Spans creates the spans of the requests; nil for none.
+	Spans *spans.Tracer
 
 	mu         sync.Mutex
 	transports map[engine.TLS]*http.Transport

@@ -200,7 +200,8 @@ func (m *Member) report(ctx context.Context, taken []store.Takeover, w store.Whe
 	}
 }
 
-// leave ends an incarnation. If the database does not respond, other processes take its lanes over.
+// leave ends an incarnation, and stores its end, so that other processes can take over its lanes immediately. If the database does not
+// respond, they take them over when the process has sent no heartbeat for the lease time.
 func (m *Member) leave(ctx context.Context, i *incarnation) {
 	i.End(context.Canceled)
 	m.reaping.Wait() // a takeover uses the incarnation
@@ -211,6 +212,6 @@ func (m *Member) leave(ctx context.Context, i *incarnation) {
 		defer context.AfterFunc(ctx, stop)()
 	}
 	if err := m.o.Store.Leave(call, i.id, m.when()); err != nil {
-		m.o.Logger.WarnContext(ctx, "the process could not leave", "process", i.id, "error", err)
+		m.o.Logger.WarnContext(ctx, "end of the process not stored", "process", i.id, "error", err)
 	}
 }

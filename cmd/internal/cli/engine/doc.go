@@ -1,5 +1,6 @@
-// Package engine contains the commands that operate the provisioning engine of a running sandbox and show its state. They call its control
-// API and run no engine: their output is the response of the API, human-readable or, with --json, unchanged.
+// Package engine contains the commands that operate the provisioning engine of a running sandbox or daemon, and show its state. They call
+// its control API and run no engine: their output is the response of the API, human-readable or, with --json, unchanged. service.go has the
+// commands for the operations of the daemon alone, such as tokens.
 //
 // A new command is a field with the tag cmd in the struct of its subject (laneCommands in lanes.go, for example), a type with a method Run,
 // and a row in docs/engine.md. The tests of package cli compare docs/cli/scimwright.txt and the transcript cli/testdata/engine.txt; -update

@@ -1,5 +1,5 @@
-// Package remote defines the flags for the address and token of a running sandbox, for the commands that connect to one. It sends nothing
-// itself.
+// Package remote defines the flags for the address and token of a running sandbox or daemon, for the commands that connect to one. It sends
+// nothing itself.
 package remote
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// Connection is the set of flags that identify a sandbox.
+// Connection is the set of flags that identify a sandbox or daemon.
 type Connection struct {
 	URL       string `help:"Base URL; with /engine/v1: serve engine. Default: http://127.0.0.1:8080." env:"SCIMWRIGHT_URL" placeholder:"URL"`
 	APIToken  string `help:"Token of an administrator." env:"SCIMWRIGHT_API_TOKEN"`
 	ReadyFile string `help:"Read base URL and token from the ready file of a running sandbox or serve engine." placeholder:"FILE"`
 }
 
-// Client returns a client of the sandbox's management API.
+// Client returns a client for the base URL and the token of the flags.
 func (c Connection) Client() (*sandbox.APIClient, error) {
 	if c.ReadyFile != "" {
 		data, err := os.ReadFile(c.ReadyFile)
@@ -48,10 +48,11 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 // defaultURL is the default address of a sandbox.
 const defaultURL = "http://127.0.0.1:8080"
 
-// Hint returns a hint on how to select a sandbox if err means that no sandbox responds; otherwise "".
+// Hint returns a hint on how to select a server if err means that none responds; otherwise "".
 func Hint(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return ""
 	}
-	return "No sandbox responds at this URL. Use --ready-file or --url (or SCIMWRIGHT_URL); \"scimwright sandbox\" starts one.\n"
+	return "No server responds at this URL. Use --ready-file or --url (or SCIMWRIGHT_URL). \"scimwright sandbox\" or " +
+		"\"scimwright serve engine\" starts one.\n"
 }

@@ -41,7 +41,8 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 	if a.everything() || a.meetsAny(n) {
 		return nil, nil
 	}
-	var in, notIn []map[string]bool // sets of users: the caller may see users in any of `in` and users not in any of `notIn`
+	// Sets of users: the caller may see a user whom a set in `in` contains, or whom a set in `notIn` does not contain.
+	var in, notIn []map[string]bool
 	for i := range a.Grants {
 		g := &a.Grants[i]
 		some := *n

@@ -375,8 +375,8 @@ var GrantTypes = []string{
 // OrgRing is the document id of the keys of the org authorization server.
 const OrgRing = "org"
 
-// KeyRing lists the keys of an authorization server. Its document id is the id of the server, or OrgRing. It only holds the ids of the
-// keys: a key is created when it is first read.
+// KeyRing lists the keys of an authorization server. Its document id is the id of the server, or OrgRing. It only has the ids of the
+// keys: the key with an id is created when it is first read.
 type KeyRing struct {
 	Active  string `json:"active"`
 	Next    string `json:"next"`

@@ -35,7 +35,7 @@ func tokenOf(t *testing.T, key, privateID string) (token yubikey.Token) {
 	return token
 }
 
-// TestCheck_PublishedPasswords verifies that Check accepts each published password once.
+// TestCheck_PublishedPasswords verifies that Check accepts the password of each published test vector once.
 func TestCheck_PublishedPasswords(t *testing.T) {
 	for _, v := range published {
 		t.Run(v.block, func(t *testing.T) {

@@ -181,7 +181,7 @@ func (c *Caller) logCall(ctx context.Context, event audit.Type, q hookCall, debu
 	audit.WriteAlone(ctx, c.Deps, c.logger, entry)
 }
 
-// publicText returns the message of an error for the log. Internal errors get a general message.
+// publicText returns the message of an error for the system log. For an internal error, it returns a general message and false.
 func publicText(err error) (string, bool) {
 	switch err := err.(type) { //nolint:errorlint // these errors are never wrapped
 	case *CallError, *HookError, *Refusal:
