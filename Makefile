@@ -123,6 +123,10 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 interop: ## start every server of docs/interop/servers, test it, and rewrite docs/interop/matrix.md (SCIMWRIGHT_TEST_INTEROP: directory of the installations)
 	SCIMWRIGHT_TEST_INTEROP=$${SCIMWRIGHT_TEST_INTEROP:-1} go test -count=1 -timeout 60m -run '^TestMatrix_ThirdPartyServers$$' ./cmd/internal/cli/conform -update
 
+.PHONY: interop-daemon
+interop-daemon: ## provision seven servers of docs/interop/servers through serve engine, by the examples in JavaScript (SCIMWRIGHT_TEST_INTEROP: as interop)
+	SCIMWRIGHT_TEST_INTEROP=$${SCIMWRIGHT_TEST_INTEROP:-1} go test -count=1 -timeout 30m -run '^TestNodeExamples_ForeignTargets$$' -v ./cmd/internal/daemon
+
 .PHONY: causes
 causes: ## rewrite conformance/causes/signatures.txt: the checks that report findings for each mutant and quirk (10 to 20 minutes)
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 90m ./cmd/internal/truth -run '^TestSignatures_MatchFaults$$' -update

@@ -92,6 +92,7 @@ var suites = []struct {
 	{"Events", []test{
 		{"numbered without gaps", testEvents, []string{"Lags"}},
 		{"events of holds", testHoldEvents, nil},
+		{"update of a dead process has an event", testLostUpdate, nil},
 	}},
 	{"Profiles", []test{
 		{"profile and learned state", testProfile, nil},

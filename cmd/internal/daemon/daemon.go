@@ -21,6 +21,7 @@ import (
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"
@@ -165,6 +166,9 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if o.hooks.handler != nil {
+		handler = o.hooks.handler(handler)
+	}
 	d.metrics.Serve(ctx, d.metricsPage(), o.Logger)
 	d.server = serving.Serve(listener, handler, secure, o.Logger)
 	d.OnClose(d.server.Close)
@@ -262,9 +266,13 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err := scheduler.Register(d.retention(engineStore)); err != nil {
 		return err
 	}
+	var all store.All = engineStore
+	if o.hooks.store != nil {
+		all = o.hooks.store(all)
+	}
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
-		Store: engineStore, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
+		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
 		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
 		TraceHosts: o.Traces.Hosts,
 	})

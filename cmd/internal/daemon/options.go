@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Options configure a Daemon. The zero value stores everything in DefaultDB, on the address DefaultListen.
@@ -63,6 +65,15 @@ type Options struct {
 	Traces TraceOptions
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
+
+	hooks hooks
+}
+
+// hooks replace parts of a daemon in tests that end the process at a certain point. Default: no replacement.
+type hooks struct {
+	store     func(store.All) store.All // of the engine
+	transport http.RoundTripper         // to targets
+	handler   func(http.Handler) http.Handler
 }
 
 // WebhookOptions define the retries of webhooks.
