@@ -172,7 +172,7 @@ func (c *showWebhookCommand) Run(in *Invocation, g *Commands) error {
 
 type updateWebhookCommand struct {
 	endpoint
-	URL         *string  `help:"New URL." name:"url" placeholder:"URL"`
+	URL         *string  `help:"New URL of the endpoint." name:"new-url" placeholder:"URL"`
 	Type        []string `help:"Type of events, in place of all previous ones (repeatable)." placeholder:"TYPE" xor:"types"`
 	AllTypes    bool     `help:"Deliver the events of all types." xor:"types"`
 	Description *string  `help:"New description." placeholder:"TEXT"`
@@ -182,7 +182,7 @@ type updateWebhookCommand struct {
 // Run changes an endpoint. The API replaces all settings, so the command reads the present ones first.
 func (c *updateWebhookCommand) Run(in *Invocation, g *Commands) error {
 	if c.URL == nil && c.Description == nil && len(c.Type) == 0 && !c.AllTypes && !c.Disable {
-		return frame.Usage("name a change: --url, --type, --all-types, --description or --disable")
+		return frame.Usage("name a change: --new-url, --type, --all-types, --description or --disable")
 	}
 	s, err := g.openService(in)
 	if err != nil {
