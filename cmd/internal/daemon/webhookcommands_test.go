@@ -29,7 +29,7 @@ func TestWebhookCommands_Operate(t *testing.T) {
 		got := cli.Run(t.Context(), args, &out, &problems, func(string) (string, bool) { return "", false })
 		require.Equal(t, code, got, "%v: %s", args, problems.String())
 		for line := range strings.Lines(out.String()) {
-			assert.LessOrEqual(t, len(line), 160, line)
+			assert.LessOrEqual(t, len(line), 101, line)
 		}
 		return out.String() + problems.String()
 	}

@@ -72,10 +72,12 @@ func (e endpoint) do(s *session, method, path string, body, into any) error {
 
 type listWebhooksCommand struct{}
 
-// Widths of columns of the list of endpoints.
+// Widths of columns, so that a line has at most 100 characters.
 const (
-	shownURL   = 40
-	shownTypes = 24
+	shownURL    = 26
+	shownApp    = 16
+	shownWho    = 20
+	shownReason = 26
 )
 
 // Run lists the endpoints.
@@ -95,7 +97,7 @@ func (c *listWebhooksCommand) Run(in *Invocation, g *Commands) error {
 		}
 		p.row("ID", "APP", "STATE", "WAITING", "DEAD", "URL")
 		for _, w := range all {
-			p.row(w.ID, shorten(cmp.Or(w.App, "all"), shownName), w.state(), strconv.Itoa(w.Waiting), strconv.Itoa(w.Dead), shorten(w.URL, shownURL))
+			p.row(w.ID, shorten(cmp.Or(w.App, "all"), shownApp), w.state(), strconv.Itoa(w.Waiting), strconv.Itoa(w.Dead), shorten(w.URL, shownURL))
 		}
 	})
 }
@@ -273,8 +275,7 @@ func (c *lettersCommand) Run(in *Invocation, g *Commands) error {
 	}
 	var all []struct {
 		ID, App, Type, Subject, Error string
-		Attempts                      int
-		Next, Failed                  time.Time
+		Next                          time.Time
 	}
 	state := "dead"
 	if c.Waiting {
@@ -288,14 +289,17 @@ func (c *lettersCommand) Run(in *Invocation, g *Commands) error {
 			p.line("No letters.")
 			return
 		}
-		heading, at := "FAILED", func(i int) time.Time { return all[i].Failed }
 		if c.Waiting {
-			heading, at = "NEXT", func(i int) time.Time { return all[i].Next }
+			p.row("ID", "TYPE", "APP AND SUBJECT", "NEXT ATTEMPT")
+		} else {
+			p.row("ID", "TYPE", "APP AND SUBJECT", "LAST ERROR")
 		}
-		p.row("ID", "TYPE", "APP", "SUBJECT", "ATTEMPTS", heading, "ERROR")
-		for i, l := range all {
-			p.row(l.ID, l.Type, shorten(l.App, shownTypes), shorten(l.Subject, shownTypes), strconv.Itoa(l.Attempts), when(at(i)),
-				shorten(l.Error, shownError))
+		for _, l := range all {
+			last := shorten(l.Error, shownReason)
+			if c.Waiting {
+				last = when(l.Next)
+			}
+			p.row(l.ID, l.Type, shorten(strings.TrimSpace(l.App+" "+l.Subject), shownWho), last)
 		}
 	})
 }
