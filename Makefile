@@ -135,5 +135,13 @@ causes: ## rewrite conformance/causes/signatures.txt: the checks that report fin
 examples: ## vet and test the modules in examples/ with the present packages (.ci/examples also runs their programs)
 	@set -e; for module in examples/*/go.mod; do (cd $${module%/go.mod} && go vet ./... && go test ./...); done
 
+.PHONY: helm
+helm: ## check the Helm chart in deploy/helm (helm is built from its module)
+	./.ci/helm
+
+.PHONY: openapi
+openapi: ## validate docs/api/service.json with two validators, and run a client that is generated from it (npm and PyPI)
+	./.ci/openapi
+
 .PHONY: check
 check: lint test examples ## run the checks that a change must pass before a commit
