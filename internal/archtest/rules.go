@@ -239,9 +239,12 @@ var Rules = []Rule{
 	}, Tests: []string{"mgmtapi/mgmtapitest"},
 		Why: "the composition root imports everything, but of the management API only what embedders import, and internal/sandboxport"},
 	{Package: "cmd/internal/cli/frame", Why: "the common code of both command lines: parsing, help and exit codes"},
+	{Package: "cmd/internal/cli/manual", Tests: []string{"internal/alltest"},
+		Why: "completion scripts and manual pages follow from the commands of any program"},
 	{Package: "cmd/internal/cli/conform",
 		May: []string{
-			"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/mockserver", "scimserver/quirks", "internal/counted",
+			"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/cli/manual", "cmd/internal/mockserver",
+			"scimserver/quirks", "internal/counted",
 		},
 		Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "cmd/internal/cli/...", May: []string{

@@ -45,7 +45,9 @@ type commands struct {
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
 	} `cmd:"" help:"Manage API tokens."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print the completion script of a shell: bash, fish or zsh."`
+	Man        manCommand        `cmd:"" help:"Print the manual page, for man -l or a directory of manual pages."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 
