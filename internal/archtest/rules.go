@@ -206,8 +206,12 @@ var Rules = []Rule{
 		Tests: append([]string{"internal/hookstest", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the management API stores the desired state; it neither provisions nor serves SCIM"},
 
-	{Package: "cmd/internal/console", May: []string{"conformance/report", "scim/wirelog"},
-		Why: "the console reads its data through its own interfaces"},
+	{Package: "cmd/internal/console/session", May: []string{"internal/seal", "internal/sqldb"}, Tests: testDatabases,
+		Why: "sessions depend neither on the pages nor on what the credentials give access to"},
+	{Package: "cmd/internal/console", May: []string{
+		"cmd/internal/console/session", "engine", "engine/control", "engine/control/client", "engine/provision",
+	}, Tests: testDatabases,
+		Why: "the console calls the control API like other clients, and reads all else through its own interfaces"},
 	{Package: "internal/hookstest",
 		Why: "a hook endpoint returns the response that its test sets; it depends neither on the API nor on the sandbox"},
 	{Package: "internal/storedtest", StdlibOnly: true, Why: "the comparison of stored forms does not depend on the packages that store them"},
@@ -230,7 +234,8 @@ var Rules = []Rule{
 		"engine/jobs/...", "engine/sqlstore", "internal/seal", "internal/sqldb/...", "scimserver/...",
 	}, Why: "the parts that long-running programs share do not depend on these programs"},
 	{Package: "cmd/internal/daemon", May: []string{
-		"cmd/internal/serving", "engine/...", "internal/counted", "internal/egress", "internal/enginestore", "internal/rest",
+		"cmd/internal/console/...", "cmd/internal/serving", "engine/...", "internal/counted", "internal/egress",
+		"internal/enginestore", "internal/rest",
 		"internal/sqldb/...",
 	}, Tests: []string{"cmd/internal/cli", "internal/sqldb/sqldbtest"},
 		Why: "the engine as a service has no management API and no SCIM server"},

@@ -45,6 +45,8 @@ type serveEngineCommand struct {
 	LetterAge      time.Duration `help:"Age limit of dead letters of webhooks. Default: 720h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_LETTER_AGE"`
 	LetterRows     int64         `help:"Maximum number of dead letters of a webhook. Default: 1000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_LETTER_ROWS"`
 	metricsFlags
+	NoConsole bool `help:"Do not serve the console." env:"SCIMWRIGHT_NO_CONSOLE"`
+	consoleFlags
 }
 
 // isTerminal reports whether w is a terminal, whose output no service manager stores.
@@ -55,11 +57,16 @@ func isTerminal(w io.Writer) bool {
 
 // Run starts the daemon, prints its address, and waits until it stops. SIGHUP reads the configuration file again.
 func (c *serveEngineCommand) Run(in *invocation) error {
+	proxies, err := c.proxies()
+	if err != nil {
+		return err
+	}
 	o := daemon.Options{
 		Listen: c.Listen, DB: c.DB, TLSCert: c.TLSCert, TLSKey: c.TLSKey, ClientCA: c.ClientCA, BehindProxy: c.BehindProxy,
 		Keys:          daemon.KeyOptions{Keys: c.Key, File: c.KeyFile, Command: c.KeyCommand},
 		AcceptLostKey: c.AcceptLostKey, StartHalted: c.StartHalted,
-		AdminToken: c.AdminToken, AdminTokenFile: c.AdminTokenFile, TokenElsewhere: isTerminal(in.stdout), ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
+		AdminToken: c.AdminToken, AdminTokenFile: c.AdminTokenFile, TokenElsewhere: isTerminal(in.stdout),
+		ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
 		Limits: daemon.Limits{Rate: c.Rate, Burst: c.Burst, InFlight: c.InFlight},
 		Audit:  daemon.AuditLimits{Age: c.AuditAge, Rows: c.AuditRows},
 		Traces: daemon.TraceOptions{Hosts: c.TraceHost},
@@ -70,6 +77,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 			DeadLetters: daemon.RetentionLimit{Age: c.LetterAge, Rows: c.LetterRows},
 		},
 		Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
+		NoConsole: c.NoConsole, ConsoleOpen: c.ConsoleOpen, ConsoleHosts: c.ConsoleHost, TrustedProxies: proxies,
 	}
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())

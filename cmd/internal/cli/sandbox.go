@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"strings"
@@ -40,6 +41,9 @@ var flagHelp = kong.Vars{
 		"(neither loopback nor private networks). Default: any if --listen is a loopback address, else private.",
 	"guard": "Block the deactivations and deletions of an application that exceed this number within a day, until they are approved " +
 		"(scimwright engine approve).",
+	"consoleHost": "Further host name of the console (repeatable); requires HTTPS. Default: loopback names; sandbox: also " +
+		"that of --base-url.",
+	"trustedProxy": "Address or network of a proxy whose X-Forwarded-Proto and X-Forwarded-Host the console accepts (repeatable).",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
 	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
@@ -79,6 +83,29 @@ func (f metricsFlags) options() serving.MetricsOptions {
 	return serving.MetricsOptions{Token: f.MetricsToken, Listen: f.MetricsListen}
 }
 
+// consoleFlags define who may use the console.
+type consoleFlags struct {
+	ConsoleOpen  bool     `help:"Let any process on this machine use the console without a login." env:"SCIMWRIGHT_CONSOLE_OPEN"`
+	ConsoleHost  []string `help:"${consoleHost}" placeholder:"NAME" env:"SCIMWRIGHT_CONSOLE_HOST"`
+	TrustedProxy []string `help:"${trustedProxy}" placeholder:"ADDRESS" env:"SCIMWRIGHT_TRUSTED_PROXY"`
+}
+
+// proxies parses the addresses and networks of trusted proxies.
+func (f consoleFlags) proxies() (all []netip.Prefix, err error) {
+	for _, text := range f.TrustedProxy {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			var addr netip.Addr
+			if addr, err = netip.ParseAddr(text); err != nil {
+				return nil, frame.Usage("--trusted-proxy must be an address or a network such as 10.0.0.0/8")
+			}
+			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		all = append(all, prefix)
+	}
+	return all, nil
+}
+
 type sandboxCommand struct {
 	Listen           string `help:"Address to listen on. All services use this port." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
 	Data             string `help:"Directory for all data: a SQLite database and the secret key." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
@@ -99,6 +126,7 @@ type sandboxCommand struct {
 	HookCA           string `help:"${hookCA}" name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
 	Egress           string `help:"${egress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
 	metricsFlags
+	consoleFlags
 	Guard   int      `help:"${guard}" placeholder:"N"`
 	Quirk   []string `help:"Simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md." placeholder:"FILE"`
@@ -125,6 +153,10 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
+	proxies, err := c.proxies()
+	if err != nil {
+		return err
+	}
 	o := sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
@@ -132,6 +164,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 		DynamicIssuer: c.DynamicIssuer, AnswerReplays: c.AnswerReplays,
 		RelaxedFIDO: c.RelaxedFIDO, OptionalPassword: c.OptionalPassword, HookCA: c.HookCA, Egress: c.Egress, Metrics: c.metricsFlags.options(),
 		Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		ConsoleOpen: c.ConsoleOpen, ConsoleHosts: c.ConsoleHost, TrustedProxies: proxies,
 	}
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())

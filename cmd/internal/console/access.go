@@ -10,22 +10,71 @@ import (
 	"strings"
 )
 
-// localOnly rejects requests from other machines, requests that a proxy on this machine has forwarded, and requests to host names other
-// than loopback names, so that a page of another site cannot read the console through DNS rebinding.
-func localOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
-			http.Error(w, "The console is available only on its own machine: open it through 127.0.0.1.", http.StatusForbidden)
-			return
+// client is what is known about the connection of a request.
+type client struct {
+	host   string // name of the host in the URL of the browser, without the port
+	at     string // the same with the port
+	secure bool   // the browser uses HTTPS
+	// local reports whether the request comes from this machine to a loopback name, and not through a proxy.
+	local bool
+}
+
+// refused is the reason why a request is rejected before any page.
+type refused struct{ text string }
+
+// admit checks the host name and the transport of a request. Because only known names are served, a page of another site cannot reach the
+// console through a host name that it controls (DNS rebinding). Through other names than loopback names, the console requires HTTPS: of
+// this process, or of a trusted proxy.
+func (c *console) admit(r *http.Request) (client, *refused) {
+	hostport, secure, trusted := r.Host, r.TLS != nil, c.trusts(r.RemoteAddr)
+	if trusted {
+		if host := lastValue(r.Header, "X-Forwarded-Host"); host != "" {
+			hostport = host
 		}
-		if sign := proxied(r); sign != "" {
-			const text = "The console has no login and rejects requests that a proxy forwards (%s): open it through 127.0.0.1, without " +
-				"the proxy."
-			http.Error(w, fmt.Sprintf(text, sign), http.StatusForbidden)
-			return
+		if lastValue(r.Header, "X-Forwarded-Proto") == "https" {
+			secure = true
 		}
-		next.ServeHTTP(w, r)
-	})
+	}
+	name := hostName(hostport)
+	port := strings.TrimPrefix(strings.TrimPrefix(hostport, "["+name+"]"), name)
+	known := isLoopback(name) || slices.ContainsFunc(c.o.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
+	known = known && strings.Trim(port, ":0123456789") == ""
+	switch {
+	case !known:
+		return client{}, &refused{fmt.Sprintf("The console is not available under the host name %q. Open it through 127.0.0.1, or start the "+
+			"server with --console-host %s.", clean(name), clean(name))}
+	case !isLoopback(name) && !secure:
+		return client{}, &refused{"The console requires HTTPS under this host name. Serve it with TLS, or start the server with " +
+			"--trusted-proxy and the address of the proxy that terminates TLS and sets X-Forwarded-Proto."}
+	}
+	return client{
+		host: strings.ToLower(name), at: hostport, secure: secure,
+		local: isLoopback(name) && isLoopback(hostName(r.RemoteAddr)) && proxied(r) == "",
+	}, nil
+}
+
+// clean returns a host name for an error message: names with other characters are not shown.
+func clean(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return r > '~' || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_", r)
+	}) || len(name) > 253 {
+		return "NAME"
+	}
+	return name
+}
+
+func (c *console) trusts(remote string) bool {
+	addr, err := netip.ParseAddr(strings.Trim(hostName(remote), "[]"))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(c.o.Proxies, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
+}
+
+// lastValue returns the last value of a header, which the nearest proxy has set.
+func lastValue(h http.Header, name string) string {
+	all := strings.Split(strings.Join(h.Values(name), ","), ",")
+	return strings.TrimSpace(all[len(all)-1])
 }
 
 // proxyHeaders are headers, and proxyPrefixes prefixes of headers, that only proxies add: those of RFC 7239 and RFC 9110 section 7.6.3, and
@@ -52,14 +101,31 @@ func proxied(r *http.Request) string {
 	return ""
 }
 
-func isLoopback(hostport string) bool {
+// hostName returns the host of an address with or without a port.
+func hostName(hostport string) string {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
-		host = hostport
+		return hostport
 	}
-	if host == "localhost" {
+	return host
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// header sets the headers of all responses. The pages load nothing from other hosts, run no inline script, and cannot be framed.
+func header(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "+
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
 }

@@ -31,14 +31,14 @@ type LinkPage struct {
 
 func (c *console) addLinks(mux *http.ServeMux) {
 	for _, l := range links {
-		mux.HandleFunc("GET "+l.path, func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle("GET "+l.path, c.admitted(func(w http.ResponseWriter, r *http.Request, from client) {
 			token := r.PathValue("token")
 			if !tokenForm.MatchString(token) {
-				c.fail(w, r, http.StatusNotFound, "No page exists at this address.")
+				c.fail(w, r, nil, http.StatusNotFound, "No page exists at this address.", "Check that the link is complete.")
 				return
 			}
 			steps := []string{
-				"AUTHN=" + base(r) + "/api/v1/authn",
+				"AUTHN=" + from.base() + "/api/v1/authn",
 				`post() { curl -sS -H "Content-Type: application/json" "$@"; echo; }`,
 				`STATE=$(post -d '{"` + l.member + `":"` + token + `"}' $AUTHN` + l.begin + ` | grep -o '"stateToken":"[^"]*' | cut -d'"' -f4)`,
 			}
@@ -46,15 +46,15 @@ func (c *console) addLinks(mux *http.ServeMux) {
 				steps = append(steps, `post -d "{\"stateToken\":\"$STATE\",\"answer\":\"the answer to the recovery question\"}" $AUTHN/recovery/answer`)
 			}
 			steps = append(steps, `post -d "{\"stateToken\":\"$STATE\",\"newPassword\":\"Correct-horse-7\"}" $AUTHN/credentials/reset_password`)
-			c.write(w, r, http.StatusOK, "link", LinkPage{l.what, steps})
-		})
+			c.write(w, r, nil, http.StatusOK, "link", l.what, LinkPage{l.what, steps})
+		}))
 	}
 }
 
-// base returns the base URL of the request. localOnly has ensured that its host name is a loopback name.
-func base(r *http.Request) string {
-	if r.TLS != nil {
-		return "https://" + r.Host
+// base returns the base URL of the server in the browser, whose host name admit has accepted.
+func (c client) base() string {
+	if c.secure {
+		return "https://" + c.at
 	}
-	return "http://" + r.Host
+	return "http://" + c.at
 }

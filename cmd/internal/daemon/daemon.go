@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/console"
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
@@ -35,6 +36,7 @@ type Ready struct {
 	EngineURL  string `json:"engineUrl"` // with the prefix of the API
 	AdminToken string `json:"adminToken,omitempty"`
 	MetricsURL string `json:"metricsUrl,omitempty"`
+	ConsoleURL string `json:"consoleUrl,omitempty"` // logs in the first browser that opens it within an hour
 	PID        int    `json:"pid"`
 }
 
@@ -60,6 +62,8 @@ type Daemon struct {
 	traces      *traces
 	metrics     *serving.MetricsServer
 	counted     *enginemetrics.Metrics
+	rate        console.Rate // of the chart of the console
+	console     *console.Console
 	server      *serving.Server
 	ready       Ready
 	stopping    context.Context // ends when the daemon stops
@@ -162,7 +166,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if _, err := d.writeApps(ctx, configured); err != nil {
 		return err
 	}
-	handler, err := d.handler()
+	handler, err := d.handler(ctx)
 	if err != nil {
 		return err
 	}
@@ -175,7 +179,7 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	d.OnClose(func(context.Context) error { d.stop(); d.feed.Close(); return nil })
 	base := d.server.URL()
 	d.ready = Ready{
-		BaseURL: base, EngineURL: base + desiredapi.DefaultPrefix, AdminToken: created, MetricsURL: d.metrics.URL(), PID: os.Getpid(),
+		BaseURL: base, ConsoleURL: d.consoleURL(ctx, base), EngineURL: base + desiredapi.DefaultPrefix, AdminToken: created, MetricsURL: d.metrics.URL(), PID: os.Getpid(),
 	}
 	if o.ReadyFile == "" {
 		return nil
@@ -272,7 +276,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	}
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
-		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: d.counted, Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
+		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: engine.Observers(d.counted, &d.rate), Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
 		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
 		TraceHosts: o.Traces.Hosts,
 	})

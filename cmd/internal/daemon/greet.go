@@ -22,6 +22,12 @@ func (d *Daemon) PrintWelcome(w io.Writer) {
 	case d.ready.AdminToken != "":
 		fmt.Fprintf(w, "admin token   %s   (shown only now; not stored)\n", d.ready.AdminToken)
 	}
+	if d.ready.ConsoleURL != "" {
+		fmt.Fprintf(w, "console       %s\n", d.ready.ConsoleURL)
+		if !d.options.ConsoleOpen {
+			fmt.Fprintf(w, "              (logs in once, within an hour; later, log in with a token)\n")
+		}
+	}
 	if d.ready.MetricsURL != "" {
 		fmt.Fprintf(w, "metrics       %s\n", d.ready.MetricsURL)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
@@ -46,6 +47,14 @@ type Options struct {
 	Egress string
 	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
 	Metrics serving.MetricsOptions
+	// NoConsole disables the console.
+	NoConsole bool
+	// ConsoleOpen lets callers on this machine use the console without a login.
+	ConsoleOpen bool
+	// ConsoleHosts are further host names under which the console is available, over HTTPS. Default: loopback names only.
+	ConsoleHosts []string
+	// TrustedProxies are the addresses of proxies that terminate TLS for the console. Default: none.
+	TrustedProxies []netip.Prefix
 	// Limits limit the requests of each tenant.
 	Limits Limits
 	// Audit limits the audit log.

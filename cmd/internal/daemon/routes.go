@@ -34,7 +34,7 @@ const engineAPI = "engineAPI"
 const maxStreams = 1000
 
 // handler returns the handler of all paths.
-func (d *Daemon) handler() (http.Handler, error) {
+func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	d.usage = newUsage(d.options.Limits, time.Now)
 	audit := newRecorder(d.db, d.options.Logger)
 	d.OnClose(audit.close)
@@ -86,7 +86,16 @@ func (d *Daemon) handler() (http.Handler, error) {
 	for _, path := range slices.Compact(paths) {
 		mux.Handle(path, own)
 	}
-	return d.traces.handler(d.serve(mux, audit)), nil
+	served := d.traces.handler(d.serve(mux, audit))
+	if d.options.NoConsole {
+		return served, nil
+	}
+	if d.console, err = d.newConsole(ctx, g, audit, served); err != nil {
+		return nil, err
+	}
+	mux.Handle(consoleBase+"/", d.console)
+	mux.Handle("GET /{$}", http.RedirectHandler(consoleBase+"/", http.StatusSeeOther))
+	return served, nil
 }
 
 // maxInFlight is the maximum number of bytes that all requests in flight hold, uploads included. A tenant gets half of it.

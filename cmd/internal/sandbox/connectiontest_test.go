@@ -49,7 +49,7 @@ func TestConnectionTest_Recorded(t *testing.T) {
 			require.Contains(t, all[0].Response, want[name])
 			require.NotContains(t, fmt.Sprint(all[0]), token)
 			require.NotContains(t, fmt.Sprint(all[0]), "intranet")
-			page := consolePage(t, api.BaseURL+"/apps/"+app.ID)
+			page := consolePage(t, api, "/apps/"+app.ID)
 			require.Contains(t, page, "startIndex=1")
 		})
 	}

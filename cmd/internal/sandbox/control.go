@@ -26,10 +26,10 @@ func controlOptions() control.Options {
 	return control.Options{Prefix: sandboxPrefix, Scope: sandboxScope}
 }
 
-// newControl returns the engine's control API, behind the authorization of the management API.
+// newControl returns the options of the engine's control API, behind the authorization of the management API.
 func newControl(
 	db *sqldb.DB, e *provision.Engine, feed *control.Feed, b *bridge, api *mgmtapi.API, now func() time.Time, log *slog.Logger,
-) (http.Handler, error) {
+) control.Options {
 	o := controlOptions()
 	o.Feed = feed
 	o.Engine, o.Directory, o.Names, o.Unprovisioned, o.Now, o.Logger = e, b, names{b}, names{b}.unprovisioned, now, log
@@ -39,7 +39,7 @@ func newControl(
 	}
 	o.Synced, o.Imports = b.waitRelayed, importing{api}
 	o.Authorize = func(next http.Handler) http.Handler { return api.Authorize(sandboxScope, next) }
-	return control.New(o)
+	return o
 }
 
 // controlOperations describes the operations of the control API to the management API, which explains the permissions they require.

@@ -28,12 +28,17 @@ func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 			row("tenant "+c.Name, r.BaseURL+tenants.Prefix(c.Name), count(len(c.Tokens), "token"))
 		}
 	}
-	row("Console", r.BaseURL+"/")
+	row("Console", r.ConsoleURL)
 	row("OpenAPI", r.BaseURL+"/openapi.json")
 	if r.MetricsURL != "" {
 		row("Metrics", r.MetricsURL)
 	}
 	_ = table.Flush()
+	if s.options.ConsoleOpen {
+		fmt.Fprint(w, "\nEvery process on this machine can use the console without a login.\n")
+	} else {
+		fmt.Fprint(w, "\nThe address of the console logs in once, within an hour. Later, log in with the token of the management API.\n")
+	}
 
 	if len(s.summary) > 0 {
 		fmt.Fprint(w, "\nProvisioned\n")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,13 @@ type Options struct {
 	// Egress is the policy for the addresses of connections, inline hooks and token endpoints: any, private or public. Default: any if the
 	// sandbox listens on a loopback address, otherwise private.
 	Egress string
+
+	// ConsoleOpen lets callers on this machine use the console without a login.
+	ConsoleOpen bool
+	// ConsoleHosts are further host names under which the console is available, over HTTPS. Default: loopback names and that of BaseURL.
+	ConsoleHosts []string
+	// TrustedProxies are the addresses of proxies that terminate TLS for the console. Default: none.
+	TrustedProxies []netip.Prefix
 
 	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
 	Metrics serving.MetricsOptions

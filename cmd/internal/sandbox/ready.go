@@ -7,6 +7,8 @@ type Ready struct {
 	APIToken  string `json:"apiToken"`
 	SCIMURL   string `json:"scimUrl"`
 	SCIMToken string `json:"scimToken"`
+	// ConsoleURL logs in the first browser that opens it within an hour.
+	ConsoleURL string `json:"consoleUrl"`
 	// MetricsURL is set if metrics have a separate listener.
 	MetricsURL string `json:"metricsUrl,omitempty"`
 	PID        int    `json:"pid"`

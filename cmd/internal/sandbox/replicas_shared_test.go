@@ -466,15 +466,9 @@ func TestReplicas_WorkOnce(t *testing.T) {
 	require.Len(t, pushed, users)
 
 	for _, api := range []*sandbox.APIClient{p.a, p.b} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api.BaseURL+"/apps/"+app, nil)
-		require.NoError(t, err)
-		res, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		text, err := io.ReadAll(res.Body)
-		require.NoError(t, errors.Join(err, res.Body.Close()))
-		require.Equal(t, http.StatusOK, res.StatusCode)
-		require.Contains(t, string(text), "POST")
-		require.Contains(t, string(text), "u0@replica.example")
+		page := consolePage(t, api, "/apps/"+app+"/requests?q=u0@replica.example")
+		require.Contains(t, page, "POST")
+		require.Contains(t, page, "u0@replica.example")
 	}
 }
 

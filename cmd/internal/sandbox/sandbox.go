@@ -141,6 +141,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
 		MetricsURL: s.metrics.URL(), PID: os.Getpid()}
+	if s.ready.ConsoleURL, err = p.consoleURL(ctx, o, at.public, base); err != nil {
+		return err
+	}
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -166,6 +169,8 @@ type parts struct {
 	relay      *relay
 	handler    http.Handler
 	metrics    http.Handler
+	console    *console.Console
+	rate       console.Rate // of the chart of the console
 	api        *mgmtapi.API
 	tenants    *tenants.Tenants
 	appDeleted func(app string)
@@ -218,7 +223,7 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	p.engine, err = provision.New(provision.Options{
-		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
+		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted, &p.rate), Logger: o.Logger,
 		Jobs:  scheduler,
 		Owner: owner, RequestTimeout: o.TargetTimeout, RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
 	})
@@ -281,19 +286,19 @@ func (s *Sandbox) assemble(
 	if err := api.Setup(ctx, p.initialContent()); err != nil {
 		return nil, err
 	}
-	pages, err := console.New(console.Options{Source: &consoleSource{engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
+	p.metrics = metricsHandler(metrics, counted)
+	controlled := newControl(db, p.engine, feed, p.bridge, api, clk.Now, o.Logger)
+	operate, err := control.New(controlled)
 	if err != nil {
 		return nil, err
 	}
-	p.metrics = metricsHandler(metrics, counted)
-	operate, err := newControl(db, p.engine, feed, p.bridge, api, clk.Now, o.Logger)
-	if err != nil {
+	if p.console, err = s.newConsole(ctx, db, p, controlled, base, o.Logger); err != nil {
 		return nil, err
 	}
 	p.handler = &routes{
 		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.MainHandler(p.metrics),
 		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
-		console: pages, following: p.following,
+		console: p.console, following: p.following,
 	}
 	if p.following != nil {
 		p.following.moved = func() { p.api.Wake(); p.engine.Wake() }

@@ -1,0 +1,7 @@
+package console
+
+// ActionIDs returns the operations of all actions.
+func ActionIDs() []string { return sortedKeys(actions) }
+
+// Permission returns the permission of an action, empty if the control API has no such operation.
+func (c *Console) Permission(id string) string { return c.operations[id].Access }

@@ -1,0 +1,137 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/daemon"
+)
+
+// window is a browser at the console of a daemon.
+type window struct {
+	t    *testing.T
+	base string
+	http *http.Client
+}
+
+func openWindow(t *testing.T, d *daemon.Daemon) *window {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	return &window{t, d.Ready().BaseURL, &http.Client{Jar: jar}}
+}
+
+func (w *window) send(method, path string, form url.Values) (int, string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(form.Encode()))
+	require.NoError(w.t, err)
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", w.base)
+	}
+	res, err := w.http.Do(r)
+	require.NoError(w.t, err)
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	require.NoError(w.t, err)
+	return res.StatusCode, string(page)
+}
+
+func (w *window) get(path string) string {
+	w.t.Helper()
+	status, page := w.send(http.MethodGet, path, nil)
+	require.Equal(w.t, http.StatusOK, status, page)
+	return page
+}
+
+var csrfField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
+
+func (w *window) post(path string, form url.Values) (int, string) {
+	w.t.Helper()
+	if found := csrfField.FindStringSubmatch(w.get("/console/requests")); found != nil {
+		form.Set("csrf", found[1])
+	}
+	return w.send(http.MethodPost, path, form)
+}
+
+const consoleApp = `{"version":1,"target":{"baseUrl":"http://127.0.0.1:1/scim"}}`
+
+// A login with the printed link has a token of its own, which ends with the session; the audit log has the login and the actions.
+func TestConsole_LoginLink(t *testing.T) {
+	each(t, func(t *testing.T, db string) {
+		d, _ := start(t, daemon.Options{DB: db})
+		c := callerOf(t, d)
+		c.do(http.StatusOK, http.MethodPut, "/apps/crm", consoleApp, &struct{}{})
+		w := openWindow(t, d)
+		require.Contains(t, w.get("/"), "API token", "the root leads to the login")
+		require.Contains(t, w.get(strings.TrimPrefix(d.Ready().ConsoleURL, w.base)), "crm")
+		require.Contains(t, w.get("/console/apps/crm/target"), "http://127.0.0.1:1/scim")
+		_, page := w.post("/console/do/haltApp", url.Values{
+			"app": {"crm"}, "reason": {"audit"}, "operations": {"create"}, "back": {"/console/apps/crm"},
+		})
+		require.Contains(t, page, "create is halted for this app: audit")
+
+		granted := func() (n int) {
+			var tokens []struct{ ID string }
+			c.do(http.StatusOK, http.MethodGet, "/tokens", "", &tokens)
+			for _, token := range tokens {
+				if strings.HasPrefix(token.ID, "console-") {
+					n++
+				}
+			}
+			return n
+		}
+		require.Equal(t, 1, granted())
+		_, page = w.post("/console/logout", url.Values{})
+		require.Contains(t, page, "API token")
+		require.Zero(t, granted(), "the token ends with the session")
+
+		var audit []struct{ Operation, Name string }
+		c.do(http.StatusOK, http.MethodGet, "/audit?limit=1000", "", &audit)
+		text, err := json.Marshal(audit)
+		require.NoError(t, err)
+		require.Contains(t, string(text), `{"Operation":"consoleLogin","Name":"console"}`)
+		require.Contains(t, string(text), `{"Operation":"haltApp","Name":"console"}`)
+	})
+}
+
+// A token acts in the console with its permissions, for the apps of its tenant.
+func TestConsole_TenantAndPermissions(t *testing.T) {
+	d, _ := start(t, daemon.Options{})
+	c := callerOf(t, d)
+	acme, other := c.as("acme", "read", "apps", "write", "secrets"), c.as("other", "apps", "write", "read", "secrets")
+	acme.do(http.StatusOK, http.MethodPut, "/apps/crm", consoleApp, &struct{}{})
+	other.do(http.StatusOK, http.MethodPut, "/apps/foreign", consoleApp, &struct{}{})
+	viewer := c.as("acme", "read")
+	w := openWindow(t, d)
+	status, page := w.send(http.MethodPost, "/console/login", url.Values{"token": {viewer.token}})
+	require.Equal(t, http.StatusOK, status, page)
+	require.Contains(t, page, "crm")
+	require.Contains(t, page, "read only")
+	require.NotContains(t, page, "foreign")
+	status, _ = w.send(http.MethodGet, "/console/apps/foreign", nil)
+	require.Equal(t, http.StatusNotFound, status)
+	status, page = w.post("/console/do/haltApp", url.Values{"app": {"crm"}})
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, page, "requires the permission apps")
+	require.NotContains(t, w.get("/console/requests"), "foreign")
+
+	none := openWindow(t, d)
+	status, _ = none.send(http.MethodPost, "/console/login", url.Values{"token": {"wrong"}})
+	require.Equal(t, http.StatusForbidden, status)
+}
+
+func TestConsole_Disabled(t *testing.T) {
+	d, _ := start(t, daemon.Options{NoConsole: true})
+	require.Empty(t, d.Ready().ConsoleURL)
+	status, _ := openWindow(t, d).send(http.MethodGet, "/console/", nil)
+	require.Equal(t, http.StatusUnauthorized, status, "an unknown path of the API")
+}
