@@ -17,9 +17,6 @@ type share struct {
 	least  float64   // the mean of the other process with the fewest lanes
 	settle time.Time // lanes were handed over: before this time no more are, and no lanes are claimed above the share
 	beats  []beat    // the last ones, at most shareBeats
-	// excess is the mean number of lanes of this process in its share, at the last heartbeat and at the one before. The heartbeats of other
-	// processes are older, so that one of the two numbers may be too high when many apps start to work at the same time.
-	excess [2]float64
 }
 
 // beat is a heartbeat.
@@ -81,10 +78,6 @@ func (s *share) update(f store.Fleet, now reading) {
 	if s.beats = append(s.beats, beat{now, f.Others + s.since(1, now)}); len(s.beats) > shareBeats {
 		s.beats = s.beats[1:]
 	}
-	s.excess[0] = s.excess[1]
-	if mean, _ := s.part(); mean > 0 {
-		s.excess[1] = (s.since(shareBeats, now) - claimSlack) / mean
-	}
 }
 
 // part returns the mean and the maximum share of each process in the last heartbeats.
@@ -96,8 +89,7 @@ func (s *share) part() (mean, most float64) {
 	return mean, most
 }
 
-// room returns how many lanes the process claims as soon as they are due, none if it is not positive, and whether it has more than its
-// share.
+// room returns how many lanes the process claims as soon as they are due, and whether it has more than its share.
 func (s *share) room(now reading) (room int, above bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,16 +100,10 @@ func (s *share) room(now reading) (room int, above bool) {
 	if now.at.Before(s.settle) {
 		return int(math.Ceil(most)) - now.load.Running, true
 	}
-	excess := min(s.excess[0], s.excess[1])
-	switch {
-	case excess <= 1+tolerance/2 || s.excess[1]*mean+claimSlack <= shareMinimum:
-		return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
-	case excess > 1+3*tolerance/2:
+	if s.since(shareBeats, now) > max(mean*(1+tolerance/2)+claimSlack, shareMinimum) {
 		return 0, true
 	}
-	// If the apps have work at the same times, the process claims as many lanes less as it had too many. Without any, others would run all
-	// lanes of the next time. Lanes that run for a short time only are not limited by the number that run at one time.
-	return int(math.Ceil(most*(2-excess))) - now.load.Running, true
+	return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
 }
 
 // surplus returns the number of lanes to hand over. After that it returns 0 until pause has passed, because the numbers of the processes
