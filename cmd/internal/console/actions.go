@@ -335,6 +335,7 @@ type ActPage struct {
 	Back    string
 	Allowed bool
 	Access  string
+	Label   string // of the app
 }
 
 // reserved are the fields of all forms.
@@ -372,6 +373,7 @@ func (c *console) showForm(w http.ResponseWriter, r *http.Request, v *visit, sta
 			values.Set(row.Counted, strconv.Itoa(n))
 		}
 	}
+	p.Label = c.labelOf(r.Context(), v, values.Get("app"))
 	for name := range values {
 		if !slices.Contains(reserved, name) && !slices.ContainsFunc(row.Fields, func(f field) bool { return f.Name == name }) {
 			p.Args[name] = values.Get(name)
@@ -384,6 +386,15 @@ func (c *console) showForm(w http.ResponseWriter, r *http.Request, v *visit, sta
 	}
 	p.Curl = c.curl(v, call)
 	c.write(w, r, v, status, "act", row.Label, p)
+}
+
+// labelOf returns the label of an app, and its id if the label is unknown.
+func (c *console) labelOf(ctx context.Context, v *visit, app string) string {
+	found, err := c.labels.of(ctx, v.caller.Tenant)
+	if err != nil {
+		return app
+	}
+	return nameOr(found.byID[v.caller.Tenant+app], app)
 }
 
 // call is a request to the control API.
@@ -491,6 +502,7 @@ func (c *console) act(w http.ResponseWriter, r *http.Request, v *visit) {
 			return
 		}
 		p.App, p.Back, p.Curl, p.Args = values.Get("app"), back, curl, values
+		p.Label = c.labelOf(r.Context(), v, p.App)
 		c.write(w, r, v, http.StatusOK, "result", p.Heading, p)
 		return
 	}
@@ -523,7 +535,7 @@ func (c *console) actFailed(w http.ResponseWriter, r *http.Request, v *visit, ro
 // ResultPage shows the response of an action.
 type ResultPage struct {
 	Heading      string
-	App          string
+	App, Label   string
 	Args         url.Values
 	Back         string
 	Curl         string

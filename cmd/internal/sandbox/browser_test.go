@@ -1,0 +1,254 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/console/browsertest"
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+)
+
+// consoleWorld is a sandbox with a connected app, whose target rejects changes while broken is set.
+type consoleWorld struct {
+	*browsertest.Browser
+
+	t      *testing.T
+	api    *sandbox.APIClient
+	app    string
+	link   string // of the login
+	broken atomic.Bool
+}
+
+func newConsoleWorld(t *testing.T, o sandbox.Options) *consoleWorld {
+	t.Helper()
+	w := &consoleWorld{t: t, Browser: browsertest.Start(t)}
+	inner := scimHandler(t)
+	server := newTarget(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.broken.Load() && r.Method != http.MethodGet {
+			rw.Header().Set("Content-Type", "application/scim+json")
+			rw.WriteHeader(http.StatusBadRequest)
+			_, _ = rw.Write([]byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the license is used up"}`))
+			return
+		}
+		inner.ServeHTTP(rw, r)
+	}))
+	o.Empty = true
+	var s *sandbox.Sandbox
+	s, w.api = startOne(t, o)
+	w.link = s.Ready().ConsoleURL
+	w.app = connectedApp(t, w.api, `{"name":"scim2_test_app","label":"CRM","settings":{"app":{}}}`, server.URL, scimToken)
+	return w
+}
+
+// assign assigns new users to the app, and returns their ids.
+func (w *consoleWorld) assign(logins ...string) (ids []string) {
+	w.t.Helper()
+	for _, login := range logins {
+		id := newUser(w.t, w.api, login)
+		do(w.t, w.api, http.MethodPost, "/api/v1/apps/"+w.app+"/users", `{"id":"`+id+`"}`, nil)
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// end requires that the pages have loaded nothing from other hosts, and that no script failed and no policy was violated.
+func (w *consoleWorld) end() {
+	w.t.Helper()
+	require.Empty(w.t, w.Foreign(w.api.BaseURL))
+	require.Empty(w.t, w.Faults())
+}
+
+// A newcomer logs in with the printed link, sees the requests for a user as they are sent, sees a failure of the target where it matters,
+// and retries after its end; all by clicks.
+func TestBrowser_Newcomer(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t, sandbox.Options{})
+	w.Open(w.link)
+	w.WaitText("No app needs attention.")
+	w.ClickText("Requests")
+	w.Wait(`document.querySelector("#live-state")?.textContent === "live"`)
+	w.assign("ada@northwind.example")
+	w.Wait(`[...document.querySelectorAll("#live tr.new")].map(e => e.innerText).some(s => s.includes("POST") && s.includes("ada@"))`)
+	w.Screenshot("requests")
+	w.ClickText("Pause")
+	w.assign("ben@northwind.example")
+	w.Wait(`/paused, [1-9]/.test(document.querySelector("#live-state").textContent)`)
+	require.Equal(t, false, w.Eval(`document.querySelector("#live").innerText.includes("ben@northwind.example")`))
+	w.ClickText("Follow")
+	w.WaitText("ben@northwind.example")
+	w.Click(`#live td.path a`)
+	w.WaitText("Repeat with curl")
+	w.Screenshot("request")
+
+	w.broken.Store(true)
+	w.ClickText("Apps")
+	w.WaitText("No app needs attention.")
+	w.assign("cleo@northwind.example")
+	w.WaitText("1 change rejected by the target.") // without a reload
+	w.Screenshot("overview")
+	w.ClickText("Show")
+	w.WaitText("the license is used up")
+	w.broken.Store(false)
+	w.ClickText("Retry")
+	w.WaitText("The change is retried.")
+	w.WaitText("No change failed, and none is on hold.")
+	w.ClickText("People and groups")
+	w.ClickText("cleo@northwind.example")
+	w.WaitText("in sync")
+	w.ClickText("Read back")
+	w.WaitText("The target has the desired state.")
+	w.ClickText("Log out")
+	w.WaitText("API token")
+	w.end()
+}
+
+// The deletion guard blocks a mass removal; an operator sees whom it concerns, types the number, and approves.
+func TestBrowser_ApprovesRemovals(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t, sandbox.Options{Guard: 1, ConsoleOpen: true})
+	var logins []string
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		logins = append(logins, name+"@leaving.example")
+	}
+	ids := w.assign(logins...)
+	w.Open(w.link)
+	w.Wait(`document.querySelector("tbody td.number")?.innerText === "6"`)
+	do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/halt", `{"operations":["deactivate"]}`, nil)
+	for _, id := range ids {
+		do(t, w.api, http.MethodDelete, "/api/v1/apps/"+w.app+"/users/"+id, "", nil)
+	}
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/resume", "", nil)
+	w.Open(w.api.BaseURL + "/apps/" + w.app + "/tasks")
+	w.WaitText("The deletion guard blocks")
+	w.Screenshot("removals")
+	w.ClickText("Review removals")
+	w.WaitText("@leaving.example")
+	number, ok := w.Eval(`document.querySelector("label[for=typed]")?.innerText.match(/Type (\d+)/)[1]`).(string)
+	require.True(t, ok, "a mass removal requires its number")
+	w.Click("#typed")
+	w.Type("1")
+	w.Click("form button.primary")
+	w.WaitText("to confirm this number")
+	w.Click("#typed")
+	w.Type(number)
+	w.Screenshot("approve")
+	w.Click("form button.primary")
+	w.WaitText("Removals approved: " + number)
+	w.WaitText("No change failed, and none is on hold.")
+	w.end()
+}
+
+// All steps of an operator work with the keyboard, and the focus is visible.
+func TestBrowser_Keyboard(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t, sandbox.Options{ConsoleOpen: true})
+	w.broken.Store(true)
+	w.assign("ada@northwind.example")
+	w.Open(w.link)
+	w.WaitText("rejected by the target")
+	w.Key("?")
+	w.Wait(`document.querySelector("#keys").open`)
+	w.Key("Escape")
+	w.Wait(`!document.querySelector("#keys").open`)
+	w.Key("/")
+	w.Wait(`document.activeElement.id === "q"`)
+	w.Type("crm")
+	w.Key("Enter")
+	w.Wait(`location.search.includes("q=crm")`)
+	w.Wait(`document.readyState === "complete"`)
+	w.Key("g")
+	w.Key("r")
+	w.Wait(`location.pathname === "/requests" && document.readyState === "complete"`)
+	w.Key("g")
+	w.Key("a")
+	w.Wait(`location.pathname === "/" && document.readyState === "complete"`)
+	w.Key("Tab")
+	w.Wait(`document.activeElement.className === "skip" && getComputedStyle(document.activeElement).outlineStyle !== "none"`)
+	w.broken.Store(false)
+	for range 60 { // until the button has the focus
+		if w.Eval(`document.activeElement.innerText.trim()`) == "Retry all" {
+			break
+		}
+		w.Key("Tab")
+	}
+	require.Equal(t, "Retry all", w.Eval(`document.activeElement.innerText.trim()`))
+	w.Key("Enter")
+	w.WaitText("1 change retried.")
+	w.WaitText("No app needs attention.")
+	w.end()
+}
+
+// Without scripts, pages show their data and actions run.
+func TestBrowser_WithoutScripts(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t, sandbox.Options{ConsoleOpen: true})
+	w.broken.Store(true)
+	w.assign("ada@northwind.example")
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	w.Scripts(false)
+	w.Open(w.link)
+	w.WaitText("1 change rejected by the target.")
+	require.Equal(t, true, w.Eval(`document.querySelector("main").innerText.includes("Retry all")`))
+	w.broken.Store(false)
+	w.ClickText("Retry all")
+	w.WaitText("1 change retried.")
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	w.Open(w.api.BaseURL + "/apps/" + w.app + "/people")
+	w.WaitText("in sync")
+	w.Open(w.api.BaseURL + "/requests")
+	require.Equal(t, true, w.Eval(`document.querySelector("#follow").hidden`), "a button that needs scripts")
+	w.end()
+}
+
+// No page has an accessibility problem that axe-core finds, in light and dark colors, and no page is wider than the window.
+func TestBrowser_Accessible(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t, sandbox.Options{ConsoleOpen: true})
+	ids := w.assign("ada@northwind.example")
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	w.broken.Store(true)
+	w.assign("ben@northwind.example")
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	var plan struct{ ID string }
+	do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/plans", `{"all":true}`, &plan)
+	var job struct{ JobID string }
+	do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/import", `{"type":"USERS"}`, &job)
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/halt", `{"operations":["delete"],"reason":"audit"}`, nil)
+	at := "/apps/" + w.app
+	w.Open(w.api.BaseURL + "/requests")
+	request, _ := w.Eval(`document.querySelector("#live td.path a").getAttribute("href")`).(string)
+	require.True(t, strings.HasPrefix(request, "/requests/"), request)
+	checked := false
+	for name, path := range map[string]string{
+		"overview": "/", "app": at, "people": at + "/people", "user": at + "/user/" + ids[0], "app-requests": at + "/requests",
+		"tasks": at + "/tasks", "plans": at + "/plans", "plan": at + "/plans/" + plan.ID, "imports": at + "/imports", "import": at + "/imports/" + job.JobID,
+		"connection": at + "/target", "events": at + "/events", "requests": "/requests", "request": request,
+		"halt": "/do/haltApp?app=" + w.app, "compare": "/do/driftReport?app=" + w.app, "login": "/login", "missing": "/nowhere",
+	} {
+		for _, colors := range []string{"light", "dark"} {
+			w.Colors(colors)
+			for _, width := range []int{1440, 1024, 390} {
+				w.Size(width, 1000)
+				w.Open(w.api.BaseURL + path)
+				require.Equal(t, true, w.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s is wider than %d", name, width)
+				w.Screenshot(name + "-" + colors + "-" + map[int]string{1440: "1440", 1024: "1024", 390: "390"}[width])
+				if width == 1024 {
+					continue
+				}
+				violations, ok := w.Axe()
+				require.Empty(t, violations, "%s in %s colors at %d", name, colors, width)
+				checked = checked || ok
+			}
+		}
+	}
+	w.end()
+	if !checked {
+		t.Log("axe-core is not available: set SCIMWRIGHT_AXE to its file axe.min.js")
+	}
+}
