@@ -211,7 +211,7 @@ var Rules = []Rule{
 	{Package: "cmd/internal/console/browsertest", StdlibOnly: true, Why: "the driver of a browser does not depend on the pages"},
 	{Package: "cmd/internal/console", May: []string{
 		"cmd/internal/console/session", "engine", "engine/control", "engine/control/client", "engine/provision",
-	}, Tests: testDatabases,
+	}, Tests: append([]string{"engine/enginetest", "engine/sqlstore"}, testDatabases...),
 		Why: "the console calls the control API like other clients, and reads all else through its own interfaces"},
 	{Package: "internal/hookstest",
 		Why: "a hook endpoint returns the response that its test sets; it depends neither on the API nor on the sandbox"},
@@ -236,8 +236,7 @@ var Rules = []Rule{
 	}, Why: "the parts that long-running programs share do not depend on these programs"},
 	{Package: "cmd/internal/daemon", May: []string{
 		"cmd/internal/console/...", "cmd/internal/serving", "engine/...", "internal/counted", "internal/egress",
-		"internal/enginestore", "internal/rest",
-		"internal/sqldb/...",
+		"internal/enginestore", "internal/rest", "internal/sqldb/...",
 	}, Tests: []string{"cmd/internal/cli", "internal/sqldb/sqldbtest"},
 		Why: "the engine as a service has no management API and no SCIM server"},
 	{Package: "cmd/internal/sandbox/...", May: []string{

@@ -45,8 +45,8 @@ func standalone(program, command string) error {
 	return nil
 }
 
-// Model returns the commands and flags for the help of another program, whose command they are: program is the start of the command line, such
-// as "scimwright conform".
+// Model returns the commands and flags for the help of another program, whose command they are: program is the start of the command line,
+// such as "scimwright conform".
 func Model(program string) (*kong.Application, error) {
 	parser, err := newParser(&commands{}, program, io.Discard, io.Discard, func(string) (string, bool) { return "", false })
 	if err != nil {

@@ -21,8 +21,8 @@ type script struct {
 	Root    command
 }
 
-// Completion writes the script that completes the commands, the flags and their values in a shell. The script contains all words: it does not
-// call the program.
+// Completion writes the script that completes the commands, the flags and their values in a shell. The script contains all words: it does
+// not call the program.
 func Completion(w io.Writer, shell string, app *kong.Application) error {
 	if !slices.Contains(Shells, shell) {
 		return fmt.Errorf("no completion for the shell %q; there is one for %s", shell, strings.Join(Shells, ", "))

@@ -1,5 +1,5 @@
-// Package manual writes what follows from the commands and flags of a program: the completion scripts of shells (completion.go) and the manual
-// page (page.go). The texts are templates in templates.
+// Package manual writes what follows from the commands and flags of a program: the completion scripts of shells (completion.go) and the
+// manual page (page.go). The texts are templates in templates.
 package manual
 
 import (
