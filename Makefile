@@ -51,6 +51,12 @@ test-postgres: ## run the quick tests on SQLite and PostgreSQL
 COSTLY_SUITE := ^(TestSuite_KillMatrix|TestProfiles_EveryStepCanFail|TestProfiles_BreakOnListedQuirks)$$
 COSTLY_ENGINE := ^(TestEngine_KilledAtEveryPoint|TestEngine_Converges)$$
 
+SOAKTIME ?= 40m
+
+.PHONY: soak
+soak: ## show that the size of the daemon's databases is constant under a steady load, for SOAKTIME (40m)
+	SCIMWRIGHT_TEST_ALL=1 go test ./cmd/internal/daemon -run TestSoak -v -timeout 3h -daemon.soak $(SOAKTIME)
+
 .PHONY: test-costly costly-suite costly-engine
 test-costly: ## run the costly tests that have found most bugs
 	@$(MAKE) --no-print-directory -j2 -O costly-suite costly-engine
@@ -117,6 +123,10 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 interop: ## start every server of docs/interop/servers, test it, and rewrite docs/interop/matrix.md (SCIMWRIGHT_TEST_INTEROP: directory of the installations)
 	SCIMWRIGHT_TEST_INTEROP=$${SCIMWRIGHT_TEST_INTEROP:-1} go test -count=1 -timeout 60m -run '^TestMatrix_ThirdPartyServers$$' ./cmd/internal/cli/conform -update
 
+.PHONY: interop-daemon
+interop-daemon: ## provision seven servers of docs/interop/servers through serve engine, by the examples in JavaScript (SCIMWRIGHT_TEST_INTEROP: as interop)
+	SCIMWRIGHT_TEST_INTEROP=$${SCIMWRIGHT_TEST_INTEROP:-1} go test -count=1 -timeout 30m -run '^TestNodeExamples_ForeignTargets$$' -v ./cmd/internal/daemon
+
 .PHONY: causes
 causes: ## rewrite conformance/causes/signatures.txt: the checks that report findings for each mutant and quirk (10 to 20 minutes)
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 90m ./cmd/internal/truth -run '^TestSignatures_MatchFaults$$' -update
@@ -124,6 +134,14 @@ causes: ## rewrite conformance/causes/signatures.txt: the checks that report fin
 .PHONY: examples
 examples: ## vet and test the modules in examples/ with the present packages (.ci/examples also runs their programs)
 	@set -e; for module in examples/*/go.mod; do (cd $${module%/go.mod} && go vet ./... && go test ./...); done
+
+.PHONY: helm
+helm: ## check the Helm chart in deploy/helm (helm is built from its module)
+	./.ci/helm
+
+.PHONY: openapi
+openapi: ## validate docs/api/service.json with two validators, and run a client that is generated from it (npm and PyPI)
+	./.ci/openapi
 
 .PHONY: check
 check: lint test examples ## run the checks that a change must pass before a commit

@@ -14,6 +14,7 @@ type Lease struct {
 	App     string
 	Epoch   int64  // increases with every claim and takeover
 	Process string // id of the process
+	Tenant  string // tenant of the app; empty if the store divides the lanes among no tenants
 	Hold    Hold   // hold of the lane at the time of the claim
 	// Kicks is the number of requests to end a hold, at the time of the claim. If the number has changed at the release, the release ends the
 	// hold.

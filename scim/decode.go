@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/scim/internal/jsonlit"
@@ -47,6 +48,7 @@ func Decode(data []byte) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer d.release()
 	d.space()
 	if d.pos >= len(d.s) {
 		return nil, d.fail("the input is empty, a JSON object is expected")
@@ -72,6 +74,7 @@ func DecodeValue(data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer d.release()
 	d.exact, d.maxDepth, d.maxMembers = true, MaxValueDepth, math.MaxInt
 	v, err := d.value()
 	if err != nil {
@@ -120,11 +123,33 @@ func newDecoder(data []byte) (*decoder, error) {
 	if len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF {
 		return nil, &SyntaxError{0, "byte order mark before the JSON text"}
 	}
-	d := &decoder{s: string(data), maxDepth: MaxDepth, maxMembers: MaxMembers}
-	if !utf8.ValidString(d.s) {
-		return nil, &SyntaxError{invalidUTF8(d.s), "the input is not valid UTF-8"}
+	s := string(data)
+	if !utf8.ValidString(s) {
+		return nil, &SyntaxError{invalidUTF8(s), "the input is not valid UTF-8"}
 	}
+	d, ok := decoders.Get().(*decoder)
+	if !ok {
+		d = &decoder{}
+	}
+	*d = decoder{s: s, members: d.members, elements: d.elements, maxDepth: MaxDepth, maxMembers: MaxMembers}
 	return d, nil
+}
+
+// decoders has decoders whose stacks are used again.
+var decoders sync.Pool
+
+// keptStack is the maximum size of a stack that is used again.
+const keptStack = 256
+
+// release ends the use of the decoder. Its stacks then refer to no values.
+func (d *decoder) release() {
+	if cap(d.members) > keptStack || cap(d.elements) > keptStack {
+		return
+	}
+	clear(d.members[:cap(d.members)])
+	clear(d.elements[:cap(d.elements)])
+	d.s, d.members, d.elements = "", d.members[:0], d.elements[:0]
+	decoders.Put(d)
 }
 
 func (d *decoder) fail(msg string) error {

@@ -24,6 +24,20 @@ func TestDecode_PreservesOrderAndSpelling(t *testing.T) {
 	require.Equal(t, `{"b":1.50e1,"A":[true,false,null,{},[]],"c":"xé😀/"}`, string(o.AppendJSON(nil)))
 }
 
+// TestDecode_ResultsIndependent decodes other texts, also invalid ones, after an object, whose values must not change.
+func TestDecode_ResultsIndependent(t *testing.T) {
+	const text = `{"a":[{"b":"c"},["d",1]],"e":{"f":{"g":[true]}},"h":"i"}`
+	first, err := Decode([]byte(text))
+	require.NoError(t, err)
+	for _, other := range []string{`{"x":["y",{"z":"w"}],"v":{"u":["t"]}}`, `{"x":["y",{"z":["w",`, `{"x":1,"X":2}`, `{}`} {
+		_, _ = Decode([]byte(other))
+		again, err := Decode([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, text, string(again.AppendJSON(nil)))
+		require.Equal(t, text, string(first.AppendJSON(nil)))
+	}
+}
+
 func TestDecode_Rejects(t *testing.T) {
 	for _, test := range []struct {
 		name, in string

@@ -203,6 +203,9 @@ func EqualName(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}
+	if a == b { // often the same string, which has the same address
+		return true
+	}
 	for i := range len(a) {
 		x, y := a[i], b[i]
 		if x == y {

@@ -41,7 +41,7 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 		if err != nil {
 			return nil, err
 		}
-		changed, members, err := s.record(t, next, rec)
+		changed, members, err := s.record(t, &scim.Resource{Object: *next.Copy()}, rec) // a copy: next may be current
 		if err != nil {
 			return nil, err
 		}

@@ -50,12 +50,12 @@ func (s *server) cleaning() schema.CleanOptions {
 }
 
 // record converts a clean representation to a record: it removes the attributes that the store holds separately. Unchanged fields are
-// copied from the old record. If the password in the representation equals the stored hash, the password is unchanged. The record shares
-// values with the representation, which must not be changed afterwards.
+// copied from the old record. If the password in the representation equals the stored hash, the password is unchanged. The representation
+// becomes the resource of the record, so the caller must not use it afterwards.
 func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec *Record, members []string, err error) {
 	rec = &Record{
 		Type: old.Type, ID: old.ID, Version: old.Version, Created: old.Created, LastModified: old.LastModified,
-		Resource: &scim.Resource{Object: *clean.Copy()},
+		Resource: clean,
 	}
 	r := rec.Resource
 	r.Delete("id")

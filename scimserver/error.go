@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/outage"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -63,6 +64,11 @@ func (s *server) errorReplyFor(r *http.Request, err error) *reply {
 		return busyReply(http.StatusServiceUnavailable, err)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return errorReply(scim.Errorf(http.StatusServiceUnavailable, "", "the request was canceled before it was complete"))
+	case outage.Is(err):
+		s.log.LogAttrs(r.Context(), slog.LevelError, "scim requests failed: the database does not respond", errorAttr(err))
+		rep := busyReply(http.StatusServiceUnavailable, errors.New("the database does not respond"))
+		rep.header.Set("Retry-After", outage.RetryAfter)
+		return rep
 	}
 	return s.internalError(r, errorAttr(err))
 }

@@ -17,6 +17,10 @@ func newID() string {
 	}
 	b[6] = b[6]&0x0f | 0x70
 	b[8] = b[8]&0x3f | 0x80
-	text := hex.EncodeToString(b[:])
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+	var text [36]byte
+	out := hex.AppendEncode(text[:0], b[:4])
+	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
+		out = hex.AppendEncode(append(out, '-'), part)
+	}
+	return string(out)
 }

@@ -71,7 +71,7 @@ func readable(h http.Header) error {
 		return scim.Errorf(http.StatusUnsupportedMediaType, "", "content coding %q is not supported", coding)
 	}
 	value := h.Get("Content-Type")
-	if value == "" {
+	if value == "" || value == scim.MediaType || value == jsonMediaType {
 		return nil
 	}
 	media, params, err := mime.ParseMediaType(value)

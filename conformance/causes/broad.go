@@ -95,7 +95,8 @@ var broadRules = []broadRule{
 		minGroups:   2,
 		minSymptoms: 3,
 		key: func(e evidence) string {
-			if m := subAttribute.FindStringSubmatch(e.what); m != nil && e.status < 300 && missing(e.got) {
+			projected := strings.Contains(strings.ToLower(e.request), "attributes")
+			if m := subAttribute.FindStringSubmatch(e.what); m != nil && e.status < 300 && missing(e.got) && !projected {
 				return m[1]
 			}
 			return ""
@@ -145,7 +146,8 @@ var broadRules = []broadRule{
 		minGroups:   2,
 		minSymptoms: 2,
 		key: func(e evidence) string {
-			if projectedWrite.MatchString(e.request) && e.status < 300 {
+			// A wrong status, such as 204 in place of 200, has another cause than wrong contents.
+			if projectedWrite.MatchString(e.request) && content(e) {
 				return "projection"
 			}
 			return ""
@@ -206,6 +208,7 @@ var broadRules = []broadRule{
 		evidence:    "findings that the same attribute is missing",
 		minGroups:   2,
 		minSymptoms: 8,
+		even:        true,
 		key: func(e evidence) string {
 			if m := leading.FindStringSubmatch(e.what); m != nil && missing(e.got) && !strings.Contains(e.what, " found by ") {
 				return m[1]
@@ -298,6 +301,9 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	largest, total := 0, 0
 	for i, g := range groups {
 		n := common(g.checks, ids)
+		if slices.ContainsFunc(g.checks, func(id string) bool { return leaks[id] }) {
+			continue // a leak has no common cause with a finding of another kind
+		}
 		if 2*n < len(g.checks) || 2*n == len(g.checks) && !slices.Contains(ids, g.checks[0]) {
 			continue
 		}

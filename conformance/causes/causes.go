@@ -85,7 +85,8 @@ type group struct {
 	blocks []string
 	// exact is set if the checks of the group are exactly those that complain about a known fault.
 	exact bool
-	// predicted are the symptoms that the signature of the group predicts. The other symptoms share evidence with them.
+	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group
+	// share evidence with them.
 	predicted map[string]bool
 	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
 	// run with manySymptoms symptoms, all of them must complain.
@@ -120,7 +121,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	for _, p := range picks {
 		checks := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: p.symptoms}
+		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: map[string]bool{}}
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
@@ -142,6 +143,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 			if owner[id] == nil && (p.almostExact() || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
+				g.predicted[id] = true
 			}
 		}
 		if len(g.checks) > 0 {
@@ -157,7 +159,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		var best *group
 		most := 0.0
 		for _, g := range out {
-			if w := l.groupWeight(id, g); w >= need && w > most && g.kind(byID) != opposite(s.kind()) {
+			if w := l.groupWeight(id, g); w >= need && w > most && g.kind(byID) != opposite(s.kind()) && !opposed(id, g.checks, byID) {
 				best, most = g, w
 			}
 		}
@@ -254,11 +256,8 @@ const minTypical = 4
 // putTellingFirst moves the typical check of a large group to its start. The typical check has the most frequent area of the group, then
 // the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
-	if g.exact {
-		return
-	}
 	g.putGeneratedLast()
-	if len(g.checks) < minTypical {
+	if g.exact || len(g.checks) < minTypical {
 		return
 	}
 	var own []*symptom

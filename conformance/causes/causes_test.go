@@ -127,6 +127,17 @@ func TestOf_SmallestExplanation(t *testing.T) {
 	require.Equal(t, []string{"put.replaces"}, tellings(found))
 }
 
+// TestOf_WithoutMisses checks that two signatures whose checks all complain are preferred to one of which a check has passed, and that the
+// latter is preferred to no signature.
+func TestOf_WithoutMisses(t *testing.T) {
+	partly := causes.Signature{Telling: "filter.boolean", Others: []string{"filter.long", "put.active"}}
+	single := causes.Signature{Telling: "put.active"}
+	complaints := failingAll("filter.long", "put.active")
+	require.Equal(t, []string{"filter.long", "put.active"},
+		tellings(causes.Explain(resultWith(complaints), []causes.Signature{partly, single, {Telling: "filter.long"}})))
+	require.Len(t, causes.Explain(resultWith(complaints), []causes.Signature{partly}), 1)
+}
+
 func TestOf_Order(t *testing.T) {
 	complaints := failingAll("put.active", "sort.user-name")
 	f := failing("create.status")

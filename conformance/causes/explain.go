@@ -17,8 +17,9 @@ const (
 	// fault explains a single symptom better than no fault.
 	costUnexplained = 1.2
 	// costMiss is the cost of a check that a signature predicts and that has passed. A check that did not run costs nothing: another fault
-	// may have blocked it.
-	costMiss = 1.0
+	// may have blocked it. costMiss is more than costCause, so that two faults whose checks all complain explain the symptoms better than one
+	// fault of which a check has passed.
+	costMiss = 1.2
 )
 
 // A pick is a signature of the explanation with the symptoms that it predicts.

@@ -217,7 +217,9 @@ func newLinker(symptoms []*symptom, t together) *linker {
 
 // leaks are the checks that find a password or a token in a response. A leak has no common cause with a finding of another kind.
 var leaks = map[string]bool{
-	"traffic.no-secrets": true, "traffic.no-password": true, "bulk.no-password": true, "patch.password": true, "filter.password-probing": true,
+	"traffic.no-secrets": true, "traffic.no-password": true, "bulk.no-password": true, "create.password-never-returned": true,
+	"filter.password-probing": true, "me.no-password": true, "patch.password": true, "projection.never": true,
+	"projection.never-in-writes": true, "put.keeps-password": true, "search.password": true,
 }
 
 // weightLeak is the weight of the link between two leaks in responses to the same kind of request. It suffices in every run.

@@ -102,6 +102,30 @@ func TestGroupsOf_AlmostExact(t *testing.T) {
 	}
 }
 
+// TestGroupsOf_OtherKindOfRequest checks that a known fault, of which other checks pass, does not explain a request of another kind that is
+// accepted, although the checks are linked.
+func TestGroupsOf_OtherKindOfRequest(t *testing.T) {
+	signature := Signature{Telling: "patch.remove-value-path", Others: []string{"patch.again-and-again", "patch.replace-no-target",
+		"patch.replace-value-path", "patch.replace-value-path-object"}}
+	symptoms := []*symptom{
+		patched("patch.remove-value-path", "remove", "emails[]").symptom(),
+		patched("patch.again-and-again", "replace", "emails[]").symptom(),
+		patched("patch.replace-value-path-object", "replace", "emails[]").symptom(),
+		accepts("patch.replace-no-target").symptom(),
+	}
+	observed := map[string]bool{}
+	for _, s := range symptoms {
+		observed[s.check.ID] = true
+	}
+	l := newLinker(symptoms, togetherOf([]Signature{signature}, observed))
+	require.GreaterOrEqual(t, l.weight("patch.remove-value-path", "patch.replace-no-target"), minLink)
+	var got []string
+	for _, g := range groupsOf(symptoms, nil, []pick{{signature: signature, symptoms: observed, misses: 1}}, l, map[string]int{}) {
+		got = append(got, strings.Join(slices.Sorted(slices.Values(g.checks)), " "))
+	}
+	require.Equal(t, []string{"patch.again-and-again patch.remove-value-path patch.replace-value-path-object", "patch.replace-no-target"}, got)
+}
+
 // TestGroup_GeneratedCheckNotFirst checks that a check that generates its requests does not describe a cause if another check does.
 func TestGroup_GeneratedCheckNotFirst(t *testing.T) {
 	for _, c := range []struct{ checks, want []string }{
@@ -114,7 +138,7 @@ func TestGroup_GeneratedCheckNotFirst(t *testing.T) {
 		require.Equal(t, c.want, g.checks)
 		exact := &group{checks: slices.Clone(c.checks), exact: true}
 		exact.putTellingFirst(nil)
-		require.Equal(t, c.checks, exact.checks)
+		require.Equal(t, c.want, exact.checks, "an exact group")
 	}
 }
 
@@ -195,6 +219,48 @@ func TestBroadRules_Merge(t *testing.T) {
 		})
 	}
 	require.Equal(t, 9, count(9, shown{what: "status of %s", want: "%s", got: "200", exchange: patch(200)}), "different expected values")
+	projected := sent("PATCH", "/Users/1?attributes=id", 204, "")
+	require.Equal(t, 3, count(3, shown{what: "status of %s", want: "200 for %s", got: "204", exchange: projected}),
+		"a wrong status of requests that select attributes")
+	read := sent("GET", "/Users/1?attributes=name", 200, "")
+	require.Equal(t, 3, count(3, shown{what: "name.givenName of %s", want: "%s", got: "nothing", exchange: read}),
+		"sub-attributes of requests that select attributes")
+}
+
+// TestBroadRules_KnownFaultsApart checks that a broad rule merges neither a single symptom with a large group that is exactly a known
+// fault, nor a leak with a finding of another kind.
+func TestBroadRules_KnownFaultsApart(t *testing.T) {
+	var symptoms []*symptom
+	known := &group{exact: true}
+	for _, id := range []string{"patch.a", "patch.b", "patch.c", "patch.d", "patch.e", "patch.f", "patch.g", "patch.h"} {
+		symptoms = append(symptoms, shown{check: id, what: "name of " + id, want: id, got: "nothing"}.symptom())
+		known.checks = append(known.checks, id)
+	}
+	symptoms = append(symptoms, shown{check: "read.i", what: "name of a user", want: "i", got: "nothing"}.symptom())
+	require.Len(t, mergeBroad([]*group{known, {checks: []string{"read.i"}}}, symptoms), 2)
+
+	projected := sent("POST", "/Users?attributes=userName", 201, "")
+	leak := shown{check: "traffic.no-password", what: "password of POST", want: "nothing", got: "a value", exchange: projected}
+	other := shown{check: "projection.on-write", what: "further members", want: "[]", got: "x", exchange: projected}
+	require.Len(t, mergeBroad([]*group{{checks: []string{leak.check}}, {checks: []string{other.check}}},
+		[]*symptom{leak.symptom(), other.symptom()}), 2)
+}
+
+// TestGroupsOf_OpposedKinds checks that a rejection and a wrong value are not one cause, although they share evidence.
+func TestGroupsOf_OpposedKinds(t *testing.T) {
+	for check, want := range map[string]int{"patch.filter-not": 1, "patch.filter-not-group": 2} {
+		symptoms := []*symptom{patched("patch.filter-brackets", "remove", "emails[]").symptom()}
+		if want == 1 {
+			symptoms = append(symptoms, patched(check, "remove", "emails[]").symptom())
+		} else {
+			changed := sent("PATCH", "/Users/1", 200, "")
+			symptoms = append(symptoms, shown{check: check, what: "emails", want: "[]", got: "[1]", exchange: changed}.symptom())
+		}
+		both := map[string]bool{"patch.filter-brackets": true, check: true}
+		l := newLinker(symptoms, togetherOf([]Signature{{Telling: "patch.filter-brackets", Others: []string{check}}}, both))
+		require.GreaterOrEqual(t, l.weight("patch.filter-brackets", check), minLink)
+		require.Len(t, groupsOf(symptoms, nil, nil, l, map[string]int{}), want, check)
+	}
 }
 
 func TestHeadline_StatesFault(t *testing.T) {
@@ -271,6 +337,10 @@ func TestCauses_DifferentFaultsApart(t *testing.T) {
 
 	leak := shown{check: "bulk.no-password", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
 	watched := shown{check: "traffic.no-secrets", what: "body of POST /Bulk", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
+	own := shown{check: "put.keeps-password", what: "password in the response to PUT", exchange: sent("PUT", "/Users/1", 200, "")}.symptom()
+	inPut := shown{check: "traffic.no-password", what: "password of PUT /Users/1", exchange: sent("PUT", "/Users/1", 200, "")}.symptom()
+	inPuts := newLinker([]*symptom{own, inPut}, togetherOf(nil, nil))
+	require.InDelta(t, weightLeak, inPuts.weight("put.keeps-password", "traffic.no-password"), 0.01)
 	rejected := shown{check: "bulk.patch", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
 	l := newLinker([]*symptom{leak, watched, rejected}, togetherOf(nil, nil))
 	require.InDelta(t, weightLeak, l.weight("bulk.no-password", "traffic.no-secrets"), 0.01)

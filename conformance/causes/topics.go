@@ -2,8 +2,11 @@ package causes
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
 )
 
 // A topic is a fault that real targets have in several places at the same time, although each place is a known fault of its own: a target
@@ -21,6 +24,9 @@ type topic struct {
 	requires string
 	// min is the least number of symptoms. Default: 2. A topic with min 1 separates a symptom from those with which it shares only evidence.
 	min int
+	// share is the least share, in percent, of the checks of the topic that complain. Default: topicShare if min is at least severalSymptoms,
+	// otherwise 0. Checks that did not run do not count.
+	share int
 }
 
 // matches reports whether the symptom shows the fault of the topic.
@@ -45,8 +51,8 @@ func (t topic) covers(id string) bool {
 	return slices.ContainsFunc(t.checks, func(pattern string) bool { ok, _ := path.Match(pattern, id); return ok })
 }
 
-// topicShare is the least share, in percent, of the checks of a topic that complain, if the topic needs several symptoms: if most of its
-// checks have passed, the others show separate faults. Checks that did not run do not count.
+// topicShare is the default of topic.share, if the topic needs several symptoms: if most of its checks have passed, the others show
+// separate faults.
 const topicShare = 33
 
 // severalSymptoms is the least topic.min for which topicShare applies.
@@ -70,7 +76,11 @@ func topicsOf(symptoms []*symptom, passed map[string]bool) map[string]string {
 		if least == 0 {
 			least = 2
 		}
-		if len(ids) < least || least >= severalSymptoms && 100*len(ids) < topicShare*(len(ids)+t.count(passed)) {
+		share := t.share
+		if share == 0 && least >= severalSymptoms {
+			share = topicShare
+		}
+		if len(ids) < least || 100*len(ids) < share*(len(ids)+t.count(passed)) {
 			continue
 		}
 		for _, id := range ids {
@@ -148,7 +158,7 @@ func gatherTopics(groups []*group, symptoms []*symptom, passed map[string]bool) 
 		g.checks = append(g.checks, part.checks...)
 		g.blocks = append(g.blocks, part.blocks...)
 	}
-	for _, g := range joinUniform(separateForeign(separateLinked(groups, of), of, byID), byID) {
+	for _, g := range joinUniform(separateForeign(separateLinked(groups, of, byID), of, byID), byID) {
 		if g.whole(byID) {
 			if topic, n := majority(g.checks, of); n > 0 && 2*n >= len(g.checks) {
 				add(topic, g)
@@ -212,25 +222,32 @@ func joinUniform(groups []*group, byID map[string]*symptom) []*group {
 	})
 }
 
-// separateLinked separates from each group that is a known fault the symptoms that this fault does not predict, if their topic differs
-// from that of the predicted ones.
-func separateLinked(groups []*group, of map[string]string) []*group {
+// separateLinked separates symptoms with a topic from each group that is a known fault, if the topic of the other symptoms that this fault
+// predicts is a different one, in two cases. First, the symptoms that the fault does not predict. Second, a symptom with an opposed kind of
+// finding: the target has another fault, about which the same checks complain.
+func separateLinked(groups []*group, of map[string]string, byID map[string]*symptom) []*group {
 	var out []*group
 	for _, g := range groups {
 		out = append(out, g)
 		if !g.sure {
 			continue
 		}
-		own := slices.DeleteFunc(slices.Clone(g.checks), func(id string) bool { return !g.predicted[id] })
-		topic, _ := majority(own, of)
 		for _, id := range slices.Clone(g.checks) {
-			if !g.predicted[id] && of[id] != "" && of[id] != topic {
+			others := slices.DeleteFunc(slices.Clone(g.checks), func(other string) bool { return other == id || !g.predicted[other] })
+			topic, _ := majority(others, of)
+			if of[id] != "" && of[id] != topic && (!g.predicted[id] || opposed(id, others, byID)) {
 				g.checks = slices.DeleteFunc(g.checks, func(other string) bool { return other == id })
 				out = append(out, &group{checks: []string{id}})
 			}
 		}
 	}
 	return out
+}
+
+// opposed reports whether the kind of a symptom is the opposite of the kind of every other one.
+func opposed(id string, others []string, byID map[string]*symptom) bool {
+	against := opposite(byID[id].kind())
+	return len(others) > 0 && !slices.ContainsFunc(others, func(other string) bool { return byID[other].kind() != against })
 }
 
 // filtersTopic is the topic of a target whose filters find nothing.
@@ -275,7 +292,8 @@ func filtered(e evidence) bool {
 // anyServerError is the check that complains about each request that another check has found to lead to a server error.
 const anyServerError = "traffic.no-server-errors"
 
-// attachServerErrors moves anyServerError to the group with the most symptoms that show a server error.
+// attachServerErrors moves anyServerError to the group with the most symptoms that show a server error. If there is no such group, it
+// becomes a group of its own: the request that failed belongs to no other finding.
 func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 	byID := map[string]*symptom{}
 	for _, s := range symptoms {
@@ -284,7 +302,7 @@ func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 	errors := func(g *group) int {
 		n := 0
 		for _, id := range g.checks {
-			if id != anyServerError && slices.ContainsFunc(byID[id].evidence, func(e evidence) bool { return e.status >= 500 && e.status != 501 }) {
+			if id != anyServerError && byID[id].showsServerError() {
 				n++
 			}
 		}
@@ -292,8 +310,12 @@ func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 	}
 	from := slices.IndexFunc(groups, func(g *group) bool { return slices.Contains(g.checks, anyServerError) })
 	to := most(groups, errors)
-	if from < 0 || to < 0 || errors(groups[from]) > 0 {
+	if from < 0 || errors(groups[from]) > 0 || to < 0 && len(groups[from].checks) == 1 {
 		return groups
+	}
+	if to < 0 {
+		to = len(groups)
+		groups = append(groups, &group{})
 	}
 	groups[to].checks = append(groups[to].checks, anyServerError)
 	groups[from].checks = slices.DeleteFunc(groups[from].checks, func(id string) bool { return id == anyServerError })
@@ -302,6 +324,15 @@ func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 		groups = slices.Delete(groups, from, from+1)
 	}
 	return groups
+}
+
+// serverError matches an actual value that is a server error.
+var serverError = regexp.MustCompile(`^5(?:0[02-9]|[1-9]\d)\b`)
+
+// showsServerError reports whether a finding is about a request that led to a server error.
+func (s *symptom) showsServerError() bool {
+	return slices.ContainsFunc(s.evidence, func(e evidence) bool { return e.status >= 500 && e.status != 501 }) ||
+		slices.ContainsFunc(s.findings, func(f conformance.Finding) bool { return serverError.MatchString(f.Got) })
 }
 
 // majority returns the most frequent topic of the checks and the number of checks that have it. The number is 0 if no check has a topic.

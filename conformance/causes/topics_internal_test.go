@@ -17,6 +17,9 @@ func TestTopics_NameChecks(t *testing.T) {
 	for _, c := range checks.All() {
 		ids = append(ids, c.ID)
 	}
+	for id := range leaks {
+		require.Contains(t, ids, id, "leaks")
+	}
 	seen := map[string]bool{}
 	for _, topic := range topics {
 		require.False(t, seen[topic.id], topic.id)
@@ -39,6 +42,19 @@ func accepts(check string) shown {
 func fails(check, detail string) shown {
 	return shown{check: check, what: "status of PATCH /Users/1", want: "200 or 204", got: "400",
 		exchange: sent("PATCH", "/Users/1", 400, `{"detail":"`+detail+`"}`)}
+}
+
+// patched returns a symptom: the target rejects a PATCH of an attribute.
+func patched(check, op, path string) shown {
+	s := fails(check, check)
+	s.exchange.RequestBody = `{"Operations":[{"op":"` + op + `","path":"` + path + `"}]}`
+	return s
+}
+
+// declined returns a symptom: the target rejects a filter.
+func declined(check string) shown {
+	return shown{check: check, what: "status of a GET with a filter", want: "200", got: "400",
+		exchange: sent("GET", "/Users?filter=a", 400, "")}
 }
 
 // missed returns a symptom: a filter finds nothing.
@@ -70,6 +86,18 @@ func TestTopics_MostChecksPassed(t *testing.T) {
 		}
 	}
 	require.Empty(t, topicsOf(symptoms, passed), "%d checks passed", len(passed))
+}
+
+// TestTopics_Share checks that a topic does not apply if more of its checks have passed than its share permits, even if it needs few
+// symptoms.
+func TestTopics_Share(t *testing.T) {
+	json := []*symptom{accepts("create.accepts-json-media-type").symptom(), accepts("patch.accepts-json-media-type").symptom()}
+	require.Len(t, topicsOf(json, nil), 2, "the third check of the topic did not run")
+	require.Empty(t, topicsOf(json, map[string]bool{"search.accepts-json-media-type": true}))
+	filters := []*symptom{missed("filter.eq").symptom(), missed("filter.group-members").symptom()}
+	require.Len(t, topicsOf(filters, map[string]bool{"filter.and": true}), 2)
+	passed := map[string]bool{"filter.and": true, "filter.or": true, "filter.pr": true, "filter.gt": true, "filter.lt": true}
+	require.Empty(t, topicsOf(filters, passed))
 }
 
 // TestGenerated_Attached checks that several groups of checks with generated requests join the groups of the features that they test, and
@@ -155,6 +183,35 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"patch.manager-as-text", "patch.add-creates-element"},
 		},
 		{
+			"a rejection among wrong values, in a known fault",
+			[]shown{{check: "create.external-id", what: "externalId of a user created without one", want: "absent", got: "x",
+				exchange: sent("POST", "/Users", 201, "")}, declined("filter.external-id")},
+			[]*group{{checks: []string{"create.external-id", "filter.external-id"}, exact: true, sure: true,
+				predicted: map[string]bool{"create.external-id": true, "filter.external-id": true}}},
+			[]string{"create.external-id", "filter.external-id"},
+		},
+		{
+			"two rejections, in a known fault",
+			[]shown{declined("filter.id-eq"), declined("filter.external-id")},
+			[]*group{{checks: []string{"filter.id-eq", "filter.external-id"}, exact: true, sure: true,
+				predicted: map[string]bool{"filter.id-eq": true, "filter.external-id": true}}},
+			[]string{"filter.id-eq filter.external-id"},
+		},
+		{
+			"null as the value of an attribute, and the removal of all emails",
+			[]shown{patched("patch.replace-null", "replace", "title"), patched("patch.replace-null-sub-attribute", "replace", ""),
+				patched("patch.remove-multi-valued", "remove", "emails")},
+			[]*group{{checks: []string{"patch.replace-null", "patch.remove-multi-valued"}}, {checks: []string{"patch.replace-null-sub-attribute"}}},
+			[]string{"patch.remove-multi-valued", "patch.replace-null patch.replace-null-sub-attribute"},
+		},
+		{
+			"null as the value of emails, and the removal of all emails",
+			[]shown{patched("patch.replace-null", "replace", "emails"), patched("patch.replace-null-sub-attribute", "replace", ""),
+				patched("patch.remove-multi-valued", "remove", "emails")},
+			[]*group{{checks: []string{"patch.replace-null", "patch.replace-null-sub-attribute"}}, {checks: []string{"patch.remove-multi-valued"}}},
+			[]string{"patch.replace-null patch.remove-multi-valued", "patch.replace-null-sub-attribute"},
+		},
+		{
 			"a symptom of the topic of another group, in a known fault that is not exact",
 			[]shown{accepts("create.missing-user-name"), accepts("put.null-required"), accepts("put.conflict"), accepts("patch.replace-conflict")},
 			[]*group{{checks: []string{"put.conflict", "patch.replace-conflict", "put.null-required"}, sure: true,
@@ -236,6 +293,33 @@ func TestTopics_Gather(t *testing.T) {
 			[]shown{accepts("read.head"), crash(anyServerError, "GET"), crash("sort.hostile-name", "GET"), crash("filter.empty", "GET")},
 			[]*group{{checks: []string{"read.head", anyServerError}}, {checks: []string{"sort.hostile-name"}}, {checks: []string{"filter.empty"}}},
 			[]string{"read.head", "sort.hostile-name " + anyServerError, "filter.empty"},
+		},
+		{
+			"a wrong itemsPerPage in two lists",
+			[]shown{{check: "list.last-page", what: "itemsPerPage at startIndex=5", want: "1", got: "3",
+				exchange: sent("GET", "/Users?count=3", 200, "")},
+				{check: "traffic.counters", what: "itemsPerPage of GET /Schemas", want: "2", got: "20", exchange: sent("GET", "/Schemas", 200, "")}},
+			[]*group{{checks: []string{"list.last-page"}}, {checks: []string{"traffic.counters"}}},
+			[]string{"list.last-page traffic.counters"},
+		},
+		{
+			"users without a value in filters with lt, among wrong filters",
+			[]shown{missed("filter.value-path"), missed("filter.absent-less"), missed("filter.value-path-or")},
+			[]*group{{checks: []string{"filter.absent-less", "filter.value-path", "filter.value-path-or"}}},
+			[]string{"filter.value-path filter.value-path-or", "filter.absent-less"},
+		},
+		{
+			"the check of all server errors, without another server error",
+			[]shown{accepts("cursor.count-garbage"), crash(anyServerError, "GET")},
+			[]*group{{checks: []string{"cursor.count-garbage", anyServerError}, exact: true, sure: true}},
+			[]string{"cursor.count-garbage", anyServerError},
+		},
+		{
+			"the check of all server errors, with a finding about a request that was repeated",
+			[]shown{{check: "steadiness.responses", what: "first response of GET /Users", got: "503 Service Unavailable"},
+				crash(anyServerError, "GET")},
+			[]*group{{checks: []string{"steadiness.responses", anyServerError}, exact: true, sure: true}},
+			[]string{"steadiness.responses " + anyServerError},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

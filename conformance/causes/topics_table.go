@@ -20,6 +20,9 @@ func rejected(e evidence) bool {
 		strings.HasPrefix(e.got, "# with "))
 }
 
+// emailsRejected reports whether the target rejected a PATCH of all emails that it must accept.
+func emailsRejected(e evidence) bool { return rejected(e) && strings.HasSuffix(e.operation, " emails") }
+
 // stored reports whether the target accepted or returned a value that it must reject or ignore.
 func stored(e evidence) bool {
 	return failed(e) || e.status < 300 && !strings.HasPrefix(e.what, "scimType")
@@ -114,7 +117,7 @@ var topics = []topic{
 		checks: []string{"body.id-in-header", "body.odd-ids"}},
 	{id: "message-schemas", evidence: "messages without their schema are accepted", min: 1, when: failed, checks: []string{
 		"patch.message-schema", "search.schema-required", "search.wrong-schema", "bulk.message-schema"}},
-	{id: "json-media-type", evidence: "requests with the media type application/json are rejected", checks: []string{
+	{id: "json-media-type", evidence: "requests with the media type application/json are rejected", share: 100, checks: []string{
 		"*.accepts-json-media-type"}},
 	{id: "location-header", evidence: "responses to POST have no header field Location", min: 1, when: about("Location"),
 		checks: []string{"create.location"}},
@@ -127,6 +130,8 @@ var topics = []topic{
 	{id: "paging", evidence: "lists ignore count and startIndex", when: succeeded, requires: "list.count", checks: []string{
 		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.last-page", "list.with-sort",
 		"list.groups", "filter.total", "sort.pages", "sort.pages-descending", "oracle.pages"}},
+	{id: "items-per-page", evidence: "itemsPerPage is not the number of items", when: about("itemsPerPage"), checks: []string{
+		"list.last-page", "traffic.counters"}},
 	{id: "empty-page", evidence: "totalResults of a page without items is 0 although objects " +
 		"match", when: about("totalResults"), checks: []string{
 		"list.count-zero", "list.start-index-beyond", "list.known-total", "list.while-deleting", "search.count-zero"}},
@@ -162,7 +167,7 @@ var topics = []topic{
 
 	// Filters.
 	{id: filtersTopic, evidence: "even a filter with one comparison by eq finds nothing", when: notFound, requires: "filter.eq",
-		checks: []string{"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
+		share: topicShare, checks: []string{"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
 	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"},
 		checks: []string{
 			"patch.urn-case", "filter.urn-ignores-case", "projection.urn-case", "sort.name-ignores-case"}},
@@ -192,6 +197,8 @@ var topics = []topic{
 		"filter.case-insensitive-extension", "filter.case-insensitive-own"}},
 	{id: "other-urn", evidence: "filters ignore a URN that no schema of users has", when: selected, checks: []string{
 		"filter.unknown-schema", "filter.core-schema-of-group"}},
+	{id: "absent-less", evidence: "filters with lt or le return users without a value of the attribute", min: 1, when: selected,
+		checks: []string{"filter.absent-less"}},
 	{id: "dates", evidence: "filters compare values of dateTime attributes wrongly", when: selected, min: 3, checks: []string{
 		"filter.date-time", "filter.date-time-*"}},
 	{id: "date-zone", evidence: "filters compare values of dateTime attributes as strings", min: 1, when: notFound,
@@ -293,13 +300,13 @@ var topics = []topic{
 		checks: []string{"patch.add-complex", "patch.replace-complex", "patch.replace-no-path-complex", "patch.replace-null-sub-attribute"}},
 	{id: "remove-without-value", evidence: "a PATCH remove without a value is rejected", min: 1, when: rejected, checks: []string{
 		"patch.remove-external-id"}},
-	{id: "emails-required", evidence: "a PATCH that removes all emails is rejected", when: rejected, checks: []string{
+	{id: "emails-required", evidence: "a PATCH that removes all emails is rejected", when: emailsRejected, checks: []string{
 		"patch.replace-null", "patch.remove-multi-valued"}},
 	{id: "single-object", evidence: "an object in place of an array is rejected as the value of a multi-valued " +
 		"attribute", when: rejected, min: 1,
 		checks: []string{"patch.add-object"}},
 	{id: "null", evidence: "null is rejected as the value of an attribute", when: rejected, checks: []string{
-		"put.extension-null", "patch.replace-null-sub-attribute"}},
+		"put.extension-null", "patch.replace-null", "patch.replace-null-sub-attribute"}},
 	{id: "creates-element", evidence: "a PATCH add whose path has a filter without a match is " +
 		"rejected", min: 1, when: rejected, checks: []string{
 		"patch.add-creates-element"}},

@@ -50,6 +50,16 @@ func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 	return s.Validate(doc)
 }
 
+// TestWriters_ResultWithoutVerdict writes results that a program has built and not concluded.
+func TestWriters_ResultWithoutVerdict(t *testing.T) {
+	for _, r := range []*conformance.Result{{}, {Target: "https://scim.example.com/v2", Verdict: conformance.Untested}} {
+		for _, w := range report.Writers() {
+			require.NoError(t, w.Write(&bytes.Buffer{}, r, "v1.2.3"), w.Name)
+		}
+		require.NoError(t, report.Text(&bytes.Buffer{}, r, report.TextOptions{All: true}))
+	}
+}
+
 func TestJSON_MatchesSchema(t *testing.T) {
 	s := compile(t, report.Schema())
 	for _, r := range []*conformance.Result{mixed(), clean(), untested()} {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -273,7 +274,7 @@ func (p *printer) verdict(r *conformance.Result, found []causes.Cause) {
 		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn),
 			r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
 		if r.Reason != "" {
-			p.wrapped("", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
+			p.wrapped("", sentence(r.Reason))
 		}
 		if broken := brokenClients(r); len(broken) > 0 && p.brief < withoutLimits {
 			p.wrapped("Clients that break: ", strings.Join(broken, ", ")+".")
@@ -289,9 +290,12 @@ func (p *printer) verdict(r *conformance.Result, found []causes.Cause) {
 			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first cause; run with --only %s repeats it alone.", c.ID, c.ID))
 		}
 	default:
-		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
+		p.wrapped("Verdict: could not test. ", sentence(cmp.Or(r.Reason, "the result has no verdict")))
 	}
 }
+
+// sentence returns a reason, which has at least one character, with a capital letter and a full stop.
+func sentence(reason string) string { return strings.ToUpper(reason[:1]) + reason[1:] + "." }
 
 // telling returns the telling check of the first cause that has one, the zero value if there is none.
 func telling(r *conformance.Result, found []causes.Cause) conformance.Check {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/internal/errtext"
+	"github.com/scimwright/scimwright/internal/outage"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -177,8 +179,11 @@ func (a *api) describe(ctx context.Context, app App) (client.App, error) {
 	case errors.Is(err, engine.ErrUnknownApp):
 		out.Lane = client.Lane{State: string(engine.SuspensionUnknownApp), Reason: "there is no provisioning connection"}
 		return out, nil
-	case err != nil:
+	case outage.Is(err), ctx.Err() != nil:
 		return out, err
+	case err != nil: // such as credentials that cannot be decrypted; the other apps are listed nevertheless
+		out.Lane = client.Lane{State: client.LaneUnreadable, Reason: errtext.Plain(err)}
+		return out, nil
 	}
 	out.BaseURL = target.BaseURL
 	if lane.Learned.BaseURL != target.BaseURL {

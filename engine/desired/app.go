@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// App is an app: its target, and how resources are derived from profiles, or the endpoint that has its users. A write replaces all fields, the credentials included. The
-// Store returns it without credentials.
+// App is an app: its target, and how resources are derived from profiles, or the endpoint that has its users. A write replaces all fields,
+// the credentials included. The Store returns it without credentials.
 type App struct {
 	ID      string
 	Version int64

@@ -242,7 +242,9 @@ func (r *appRow) shown(app string) (App, error) {
 	if err != nil {
 		return App{}, err
 	}
-	a := App{ID: app, Version: r.version, Target: d.target(), Pull: Pull{URL: d.Pull}, HasCredentials: r.secrets != "", ChangedAt: timeOf(r.changedAt)}
+	a := App{
+		ID: app, Version: r.version, Target: d.target(), Pull: Pull{URL: d.Pull}, HasCredentials: r.secrets != "", ChangedAt: timeOf(r.changedAt),
+	}
 	if d.Mapping != nil {
 		a.Mapping = *d.Mapping
 	}

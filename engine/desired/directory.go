@@ -175,8 +175,9 @@ func (s *Store) Group(ctx context.Context, app, group string) (engine.GroupState
 	return engine.GroupState{Want: a.record.want, DisplayName: d.DisplayName, RemoteID: d.RemoteID, DeleteRemote: d.DeleteRemote}, nil
 }
 
-// view returns what read returns, if the app exists afterwards and has no Pull, and otherwise what ask returns. If it were checked before, a
-// deletion of the app between the two queries would result in an empty list, and the engine would remove the members on the target.
+// view calls read, and returns its results if the app exists afterwards and has no Pull. With Pull, it returns the results of ask. If it
+// checked the app before the read, a deletion of the app between the two queries would result in an empty list, and the engine would remove
+// the members on the target.
 func view[T any](
 	ctx context.Context, s *Store, app string, read func(q sqldb.Queryer) (T, error), ask func(d *pull.Directory, app string) (T, error),
 ) (T, error) {

@@ -72,8 +72,8 @@ var (
 	ErrPulled = errors.New("desired: the app has pull: its identity provider is queried for users, groups and members, which are not " +
 		"stored: report their changes by marks")
 	// ErrPullEnd is returned for a write that removes Pull from an app.
-	ErrPullEnd = errors.New("desired: pull cannot be removed from an app, because users who were not written would be deactivated: delete the " +
-		"app, which changes no account, and write it again")
+	ErrPullEnd = errors.New("desired: pull cannot be removed from an app, because users who were not written would be deactivated: delete " +
+		"the app, which changes no account, and write it again")
 	// ErrSnapshot is returned if the state of a snapshot does not allow the operation, for example because a later snapshot has replaced it.
 	ErrSnapshot = errors.New("desired: the state of the snapshot does not allow this operation")
 )

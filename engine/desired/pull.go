@@ -41,8 +41,8 @@ func (p *Pull) check() error {
 		return nil
 	}
 	u, err := url.Parse(p.URL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
-		strings.ContainsRune(p.URL, 0) || len(p.URL) > maxPullURL {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" || strings.ContainsRune(p.URL, 0) || len(p.URL) > maxPullURL {
 		return &InputError{"pull.url", fmt.Sprintf("an https URL of at most %d bytes without user, query and fragment is required", maxPullURL)}
 	}
 	if n := len(p.Secrets); n < 1 || n > maxPullSecrets {

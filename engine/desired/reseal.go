@@ -19,11 +19,7 @@ func (s *Store) Reseal(ctx context.Context) (changed, lost int, err error) {
 	if s.seal == nil {
 		return 0, 0, ErrNoSeal
 	}
-	for _, table := range []sealedRows{
-		{table: "desired_app", column: "secrets", binding: func(r *sealedRow) string { return appBinding(r.app) }},
-		{table: "desired_principal", column: "password", user: true,
-			binding: func(r *sealedRow) string { return passwordBinding(r.app, r.id) }},
-	} {
+	for _, table := range sealedTables {
 		var at sealedRow
 		for {
 			var rows []sealedRow
@@ -48,6 +44,13 @@ func (s *Store) Reseal(ctx context.Context) (changed, lost int, err error) {
 	return changed, lost, nil
 }
 
+// sealedTables are the tables with encrypted texts.
+var sealedTables = []sealedRows{
+	{table: "desired_app", column: "secrets", binding: func(r *sealedRow) string { return appBinding(r.app) }},
+	{table: "desired_principal", column: "password", user: true,
+		binding: func(r *sealedRow) string { return passwordBinding(r.app, r.id) }},
+}
+
 // sealedRows is a table with encrypted texts.
 type sealedRows struct {
 	table, column string
@@ -58,7 +61,7 @@ type sealedRows struct {
 type sealedRow struct{ app, id, text string }
 
 // read returns the rows with encrypted texts after a row.
-func (t *sealedRows) read(ctx context.Context, tx *sqldb.Tx, after sealedRow) (out []sealedRow, err error) {
+func (t *sealedRows) read(ctx context.Context, q sqldb.Queryer, after sealedRow) (out []sealedRow, err error) {
 	query := `SELECT app_id, '', ` + t.column + ` FROM {` + t.table + `} WHERE app_id > ? AND ` + t.column + ` <> '' ORDER BY app_id`
 	args := []any{after.app}
 	if t.user {
@@ -66,7 +69,7 @@ func (t *sealedRows) read(ctx context.Context, tx *sqldb.Tx, after sealedRow) (o
 			WHERE (app_id > ? OR app_id = ? AND principal_id > ?) AND kind = ? AND ` + t.column + ` <> '' ORDER BY app_id, principal_id`
 		args = []any{after.app, after.app, after.id, string(engine.User)}
 	}
-	rows, err := tx.Query(ctx, query+sqldb.Limit, append(args, resealRows)...)
+	rows, err := q.Query(ctx, query+sqldb.Limit, append(args, resealRows)...)
 	if err != nil {
 		return nil, err
 	}

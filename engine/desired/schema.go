@@ -65,5 +65,6 @@ CREATE TABLE {desired_snapshot} (
 	begun_at BIGINT NOT NULL,
 	ended_at BIGINT NOT NULL,
 	PRIMARY KEY (app_id, kind)
-);`,
+);`, `
+CREATE INDEX {.desired_principal_gone} ON {desired_principal} (changed_at, app_id, kind, principal_id) WHERE want = 'absent';`,
 }

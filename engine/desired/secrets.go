@@ -99,7 +99,7 @@ func (s *Store) reveal(hidden, binding string) (string, error) {
 	}
 	secret, err := s.seal.Open(hidden, binding)
 	if err != nil {
-		return "", fmt.Errorf("desired: a stored secret: %w", err)
+		return "", fmt.Errorf("desired: no key decrypts the stored secret: write it again with a higher version, or restore the key: %w", err)
 	}
 	return secret, nil
 }

@@ -222,7 +222,7 @@ func (e *Engine) assemble() {
 		Load: e.load, Taken: e.taken, Wake: func() { e.dispatcher.Wake() },
 	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
-		Leases: o.Store, Fleet: e.member, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
+		Leases: o.Store, Tenants: storeAs[store.Tenants](o.Store), Fleet: e.member, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
 	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
 	e.imports = &imports.Worker{

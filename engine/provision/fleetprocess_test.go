@@ -51,11 +51,13 @@ const (
 	withoutFence    = "fence"
 )
 
-// Headers of the requests of a fleet: the process, the epoch of its lease of the app, and the time of the request in nanoseconds.
+// Headers of the requests of a fleet: the process, the epoch of its lease of the app, and, in nanoseconds, the time of the request and the
+// start of the last stall of the process, if it has just ended.
 const (
 	processHeader = "X-Fleet-Process"
 	epochHeader   = "X-Fleet-Epoch"
 	sentHeader    = "X-Fleet-Sent"
+	stallHeader   = "X-Fleet-Stall"
 )
 
 // fleetMain runs a process of a fleet.
@@ -87,11 +89,12 @@ func (o fleetOrders) run(ctx context.Context) error {
 		return err
 	}
 	kept := &fleetStore{All: inner, without: o.Without}
+	pulse := newPulse(ctx)
 	e, err := provision.New(provision.Options{
 		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target, cmp.Or(o.Concurrency, 4)}, Owner: o.Name, Lanes: o.Lanes,
 		Lease: o.Lease, RequestTimeout: o.RequestTimeout,
 		RetryInitial: 20 * time.Millisecond, RetryMax: time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Transport: fleetTransport{name: o.Name + "-" + strconv.Itoa(os.Getpid()), store: kept},
+		Transport: fleetTransport{name: o.Name + "-" + strconv.Itoa(os.Getpid()), store: kept, pulse: pulse},
 	})
 	if err != nil {
 		return err
@@ -168,6 +171,41 @@ func (s *fleetStore) Finish(ctx context.Context, l engine.Lease, f store.Finish)
 type fleetTransport struct {
 	name  string
 	store *fleetStore
+	pulse *pulse
+}
+
+// pulse finds the times for which a process was stopped or got no processor.
+type pulse struct {
+	mu         sync.Mutex
+	last       time.Time
+	begun, end time.Time // of the last stall
+}
+
+// beatEvery is the interval of a pulse. If it is three times as long, the process was stalled.
+const beatEvery = 10 * time.Millisecond
+
+func newPulse(ctx context.Context) *pulse {
+	p := &pulse{last: time.Now()}
+	go func() {
+		for ticker := time.NewTicker(beatEvery); ctx.Err() == nil; <-ticker.C {
+			p.stall(time.Now())
+		}
+	}()
+	return p
+}
+
+// stall returns the start of the stall that has ended less than wireTime before now, or the zero time.
+func (p *pulse) stall(now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.last) >= 3*beatEvery {
+		p.begun, p.end = p.last, now
+	}
+	p.last = now
+	if now.Sub(p.end) > wireTime {
+		return time.Time{}
+	}
+	return p.begun
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -176,7 +214,11 @@ func (t fleetTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	epoch, _ := t.store.epochs.Load(fleetApp(r.URL.Path))
 	r.Header.Set(processHeader, t.name)
 	r.Header.Set(epochHeader, fmt.Sprint(epoch))
-	r.Header.Set(sentHeader, strconv.FormatInt(time.Now().UnixNano(), 10))
+	now := time.Now()
+	r.Header.Set(sentHeader, strconv.FormatInt(now.UnixNano(), 10))
+	if stall := t.pulse.stall(now); !stall.IsZero() {
+		r.Header.Set(stallHeader, strconv.FormatInt(stall.UnixNano(), 10))
+	}
 	return http.DefaultTransport.RoundTrip(r)
 }
 

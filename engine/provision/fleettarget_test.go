@@ -25,9 +25,10 @@ type fleetTarget struct {
 
 	mu      sync.Mutex
 	apps    map[string]*enginetest.Target
-	epoch   map[string]int64  // the highest epoch of each app
-	owner   map[string]string // the process of each app and epoch
-	applied map[string]int    // the last title of each account
+	epoch   map[string]int64     // the highest epoch of each app
+	owner   map[string]string    // the process of each app and epoch
+	applied map[string]int       // the last title of each account
+	replied map[string]time.Time // the last response about a principal to a process
 	count   map[string]int
 	texts   []string // violations
 	delayed sync.WaitGroup
@@ -37,7 +38,7 @@ func newFleetTarget() *fleetTarget {
 	return &fleetTarget{
 		latency: func() time.Duration { return 0 },
 		apps:    map[string]*enginetest.Target{}, epoch: map[string]int64{}, owner: map[string]string{}, applied: map[string]int{},
-		count: map[string]int{},
+		count: map[string]int{}, replied: map[string]time.Time{},
 	}
 }
 
@@ -45,7 +46,8 @@ func newFleetTarget() *fleetTarget {
 const wireTime = 300 * time.Millisecond
 
 // What a fleetTarget counts. The first three never happen in a correct fleet. A request that arrives after a request of a later epoch was
-// sent by a process that stalled between its last check and the connection, or has stalled on the way.
+// sent by a process that stalled between its last check and the connection, or has stalled on the way. The transport, which sets the time
+// of a request, runs after the last check, so that this time alone does not show a stall.
 const (
 	doubleOwner = "two processes in one epoch"
 	inversion   = "an older change replaced a newer one of the same epoch"
@@ -74,13 +76,19 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := fleetApp(r.URL.Path)
 	process := r.Header.Get(processHeader)
 	epoch, _ := strconv.ParseInt(r.Header.Get(epochHeader), 10, 64)
-	sent, _ := strconv.ParseInt(r.Header.Get(sentHeader), 10, 64)
-	f.arrive(name, process, epoch, time.Since(time.Unix(0, sent)))
+	onTheWay := time.Since(headerTime(r, sentHeader))
 	body, err := io.ReadAll(r.Body)
+	about := process + " " + principalOf(r, body)
+	f.arrive(name, process, about, epoch, onTheWay, headerTime(r, stallHeader))
 	if err != nil {
 		return // the process was killed while it sent the request
 	}
 	time.Sleep(f.latency())
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.replied[about] = time.Now()
+	}()
 	x := rand.Float64()
 	if x < f.errors {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -106,13 +114,47 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(got.Body.Bytes())
 }
 
-// arrive checks the order of epochs.
-func (f *fleetTarget) arrive(app, process string, epoch int64, onTheWay time.Duration) {
+// headerTime returns the time in a header, or the zero time.
+func headerTime(r *http.Request, name string) time.Time {
+	n, err := strconv.ParseInt(r.Header.Get(name), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
+}
+
+var (
+	nameFilter = regexp.MustCompile(`userName eq "([^"]*)"`)
+	nameMember = regexp.MustCompile(`"userName":"([^"]*)"`)
+)
+
+// principalOf returns what the requests of a sequence have in common: the name in a search and in the create that follows, or the path of a
+// read and of the change that follows.
+func principalOf(r *http.Request, body []byte) string {
+	if found := nameFilter.FindStringSubmatch(r.URL.Query().Get("filter")); found != nil {
+		return r.URL.Path + " " + found[1]
+	}
+	if found := nameMember.FindSubmatch(body); r.Method == http.MethodPost && found != nil {
+		return r.URL.Path + " " + string(found[1])
+	}
+	return r.URL.Path
+}
+
+// stalled reports whether a process may have checked its validity before it was stalled: it was stalled on the way, or immediately before
+// it sent the request. In the second case it has not checked after the stall, unless the response before, which causes the check, was sent
+// later. The caller holds f.mu.
+func (f *fleetTarget) stalled(about string, onTheWay time.Duration, stall time.Time) bool {
+	return onTheWay > wireTime || !stall.IsZero() && f.replied[about].Before(stall)
+}
+
+// arrive checks the order of epochs. about is the process and what principalOf returns. stall is the start of a stall of the process that
+// ended just before the request, or the zero time.
+func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay time.Duration, stall time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count["requests"]++
 	if epoch < f.epoch[app] {
-		if onTheWay > wireTime {
+		if f.stalled(about, onTheWay, stall) {
 			f.count[staleStall]++
 		} else {
 			f.violate(staleSent, "%s of %s: epoch %d after %d, %s after it was sent", app, process, epoch, f.epoch[app], onTheWay)

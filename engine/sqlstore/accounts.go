@@ -41,7 +41,10 @@ func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 func accountsLock(app string) string { return "engine.accounts." + app }
 
 // earlier has the values of a principal's row before its sequence is finished.
-type earlier struct{ remote, reported string }
+type earlier struct {
+	remote, reported string
+	interrupted      bool // set by lostUpdates
+}
 
 func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) (e earlier, err error) {
 	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id = ?`,

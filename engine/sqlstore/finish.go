@@ -63,7 +63,11 @@ func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		if err != nil {
 			return err
 		}
-		events, reported := tell(f, before)
+		r := result{f: f, before: before}
+		if err := lostUpdates(ctx, tx, l.App, &r); err != nil {
+			return err
+		}
+		events, reported := tell(f, r.before)
 		told = len(events) > 0
 		if status, err = finishState(ctx, tx, l.App, f, reported); err != nil {
 			return err
@@ -93,6 +97,14 @@ func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 // tell returns the events of a result, and the key of the last failure that was reported.
 func tell(f store.Finish, before earlier) (events []engine.Event, reported string) {
 	events, reported = f.Tell(before.remote, before.reported)
+	if before.interrupted && len(events) == 0 {
+		e := engine.Event{Type: engine.EventType(string(f.Kind) + ".updated"), Kind: f.Kind, Principal: f.ID}
+		e.Data = engine.EventData{Operation: engine.OpUpdate, Status: f.Status, HTTP: f.HTTP, RemoteID: f.RemoteID}
+		if len(f.Exchanges) > 0 {
+			e.Data.Run = f.Exchanges[0].Run
+		}
+		events = append(events, e)
+	}
 	for i := range events {
 		events[i].At = f.At
 	}

@@ -66,6 +66,9 @@ func (s *Store) finishAll(ctx context.Context, tx *sqldb.Tx, l engine.Lease, kin
 	if err != nil || len(results) == 0 {
 		return nil, err
 	}
+	if err := lostUpdates(ctx, tx, l.App, results...); err != nil {
+		return nil, err
+	}
 	finished := make([]store.Finish, len(results))
 	var events []engine.Event
 	var changes []accountChange

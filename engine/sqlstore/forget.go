@@ -9,8 +9,8 @@ import (
 )
 
 // forgetStatements has the statements that remove an app, in the order in which rows are written. Deleting the lane row invalidates the
-// lease. The rows of in_flight, lifecycle_event and mark_trace are written by transactions that have locked the lane row. The statements for these rows
-// follow the deletion of the lane row, which waits for such transactions, so that no row of them remains.
+// lease. The rows of in_flight, lifecycle_event and mark_trace are written by transactions that have locked the lane row. The statements
+// for these rows follow the deletion of the lane row, which waits for such transactions, so that no row of them remains.
 var forgetStatements = []string{
 	`DELETE FROM {halt} WHERE app_id = ?`,
 	`DELETE FROM {sync_state} WHERE app_id = ?`,

@@ -31,6 +31,37 @@ func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, re
 	return nil
 }
 
+// HaltApps halts all operations of apps in one transaction. Operations that are already halted get the new reason.
+func (s *Store) HaltApps(ctx context.Context, apps []string, reason string, now time.Time) error {
+	ops := slices.Sorted(slices.Values(engine.HaltOperations()))
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
+		for _, app := range slices.Sorted(slices.Values(apps)) {
+			for _, op := range ops {
+				_, err := tx.Exec(ctx, `INSERT INTO {halt} (app_id, op, reason, since) VALUES (?, ?, ?, ?)
+					ON CONFLICT (app_id, op) DO UPDATE SET reason = excluded.reason`, app, string(op), text(reason), ms(now))
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: halt %d apps: %w", len(apps), err)
+	}
+	return nil
+}
+
+// HaltedApps lists the apps with operations that are halted for this reason, in ascending byte order.
+func (s *Store) HaltedApps(ctx context.Context, reason string) ([]string, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT DISTINCT app_id FROM {halt} WHERE app_id <> '' AND reason = ? ORDER BY app_id`, reason)
+	apps, err := collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) })
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: halted apps: %w", err)
+	}
+	return apps, nil
+}
+
 // Halts implements store.Sequences.
 func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM {halt}
@@ -74,7 +105,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 				return err
 			}
 		}
-		return releaseHalted(ctx, tx, app, ops, now)
+		return s.releaseHalted(ctx, tx, app, ops, now)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: resume %v of %q: %w", ops, app, err)
@@ -83,7 +114,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 }
 
 // releaseHalted requeues the principals that halts of the operations block, and their lanes.
-func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
+func (s *Store) releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
 	where, args := ` WHERE status = 'held' AND halted = 1 AND last_op IN `+list(len(ops)), []any{}
 	for _, op := range ops {
 		args = append(args, string(op))
@@ -108,7 +139,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		return err
 	}
 	for _, id := range apps {
-		if _, err := tx.Exec(ctx, upsertLane, laneArgs(id, now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertLane, s.laneArgs(id, now, false)...); err != nil {
 			return err
 		}
 	}

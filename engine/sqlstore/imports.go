@@ -419,7 +419,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, a store.ImportAttempt, now t
 		}
 		return recordLinked(ctx, tx, r.App, links)
 	}, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
+		_, err := tx.Exec(ctx, upsertLane, s.laneArgs(app, now, false)...)
 		return err
 	})
 	return n, err
@@ -481,7 +481,7 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 		err = recordLinked(ctx, t, app, links)
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
+		_, err = t.Exec(ctx, upsertLane, s.laneArgs(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)

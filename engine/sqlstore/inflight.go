@@ -94,6 +94,38 @@ func notedMarks(ctx context.Context, tx *sqldb.Tx, app string, now time.Time) ([
 	return marks, nil
 }
 
+// lostUpdates sets earlier.interrupted of the results without a change whose principals were in flight when an earlier process of the lane
+// died. That process may have changed the account: the target has confirmed the change, but the event was not stored. The rows of in_flight
+// remain until the recheck, so an event without a change is possible, but none is missing.
+func lostUpdates(ctx context.Context, tx *sqldb.Tx, app string, results ...*result) error {
+	quiet := func(r *result) bool {
+		return r.f.Operation == engine.OpNone && (r.f.Status == engine.StatusClean || r.f.Status == engine.StatusWaiting) &&
+			r.f.RemoteID != "" && text(r.f.RemoteID) == r.before.remote && r.before.reported == ""
+	}
+	if !slices.ContainsFunc(results, quiet) {
+		return nil
+	}
+	rows, err := tx.Query(ctx, `SELECT principals FROM {in_flight} WHERE app_id = ? AND recheck_at IS NOT NULL`, app)
+	texts, err := collect(rows, err, func(r *sql.Rows, text *string) error { return r.Scan(text) })
+	if err != nil || len(texts) == 0 {
+		return err
+	}
+	noted := map[engine.Principal]bool{}
+	for _, text := range texts {
+		var all []engine.Principal
+		if err := decodeJSON(text, &all); err != nil {
+			return err
+		}
+		for _, p := range all {
+			noted[p] = true
+		}
+	}
+	for _, r := range results {
+		r.before.interrupted = quiet(r) && noted[engine.Principal{Kind: r.f.Kind, ID: r.f.ID}]
+	}
+	return nil
+}
+
 // takeOver takes the lanes of a process that has ended. Lanes whose rows are locked stay: they are taken later.
 func takeOver(ctx context.Context, tx *sqldb.Tx, process, name string, w store.When) (store.Takeover, error) {
 	t := store.Takeover{Process: process, Name: name}

@@ -14,12 +14,13 @@ import (
 )
 
 // leaseColumns are the columns of a lease. The last one is the time of the first recheck.
-const leaseColumns = `app_id, epoch, process, kicks, marks, hold, hold_until, hold_reason, hold_streak,
+const leaseColumns = `app_id, epoch, process, tenant, kicks, marks, hold, hold_until, hold_reason, hold_streak,
 	COALESCE((SELECT MIN(f.recheck_at) FROM {in_flight} f WHERE f.app_id = {app_lane}.app_id AND f.recheck_at IS NOT NULL), 0)`
 
 func scanLease(rows *sql.Rows, l *engine.Lease) error {
 	var until, recheck int64
-	err := rows.Scan(&l.App, &l.Epoch, &l.Process, &l.Kicks, &l.Marks, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &recheck)
+	err := rows.Scan(&l.App, &l.Epoch, &l.Process, &l.Tenant, &l.Kicks, &l.Marks, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak,
+		&recheck)
 	l.Hold.Until, l.Recheck = at(until), at(recheck)
 	return err
 }
@@ -45,8 +46,7 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			leases, err = nil, nil
-			rows, err := tx.Query(ctx, claim(tx.Dialect(), limit), ms(due), ms(due), process, process)
-			leases, err = collect(rows, err, scanLease)
+			leases, err = claimLanes(ctx, tx, process, due, limit)
 			return err
 		})
 	}
@@ -56,14 +56,26 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 	return leases, nil
 }
 
-// claim returns the statement of Claim. It omits lanes with a locked row: a process that stalls in a transaction must not delay the lanes
-// of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a constant as in anyClaimable.
-func claim(d sqldb.Dialect, limit int) string {
+// claimLanes claims lanes in the order of their times.
+func claimLanes(ctx context.Context, tx *sqldb.Tx, process string, due time.Time, limit int) ([]engine.Lease, error) {
+	rows, err := tx.Query(ctx, claim(tx.Dialect(), claimable, limit), ms(due), ms(due), process, process)
+	return collect(rows, err, scanLease)
+}
+
+// claim returns the statement that claims the lanes of a query. It omits lanes with a locked row: a process that stalls in a transaction
+// must not delay the lanes of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a constant
+// as in anyClaimable.
+func claim(d sqldb.Dialect, lanes string, limit int) string {
 	lock := ""
 	if d == sqldb.Postgres {
 		lock = ` FOR UPDATE SKIP LOCKED`
 	}
-	return `WITH due AS MATERIALIZED (` + claimable + ` LIMIT ` + strconv.Itoa(limit) + lock + `)
+	return claimFrom(d, lanes+` LIMIT `+strconv.Itoa(limit)+lock)
+}
+
+// claimFrom returns the statement that claims the lanes that a query has locked.
+func claimFrom(d sqldb.Dialect, locked string) string {
+	return `WITH due AS MATERIALIZED (` + locked + `)
 		UPDATE {app_lane} SET process = ?, epoch = epoch + 1, owner = '', lease_until = ` + noLease + `
 		WHERE app_id IN (SELECT app_id FROM due) AND ` + validProcess(d) + ` RETURNING ` + leaseColumns
 }
@@ -85,7 +97,7 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 		again = time.Time{}
 		var kicks, marks int64
 		err := tx.ExecReturning(ctx, []any{&kicks, &marks}, release(tx.Dialect()), l.App, l.Epoch,
-			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch)
+			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, text(s.tenant(l.App)), l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
 			return engine.ErrLeaseLost
 		}
@@ -130,7 +142,7 @@ func release(d sqldb.Dialect) string {
 		lock = ` FOR UPDATE`
 	}
 	return `WITH own AS MATERIALIZED (SELECT app_id FROM {app_lane} WHERE app_id = ? AND epoch = ?` + lock + `)
-		UPDATE {app_lane} SET process = '', epoch = epoch + 1, hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ?
+		UPDATE {app_lane} SET process = '', epoch = epoch + 1, hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ?, tenant = ?
 		WHERE app_id IN (SELECT app_id FROM own) AND app_id = ? AND epoch = ? RETURNING kicks, marks`
 }
 

@@ -35,7 +35,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 		return &engine.LinkError{Conflicts: conflicts}
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
+		_, err = t.Exec(ctx, upsertLane, s.laneArgs(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: link to %s: %w", app, err)

@@ -49,9 +49,10 @@ ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state
 // upsertLane makes a lane pending: now, or, without retry, at the end of a hold other than a quarantine. The epochs of a new lane start
 // with the current time, so that they are higher than those of a removed lane of the same name. laneArgs returns the parameters.
 const upsertLane = `
-INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
-VALUES (?, ?, '', ` + noLease + `, ?, 0, '', 0, '', 0, 1)
+INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks, tenant)
+VALUES (?, ?, '', ` + noLease + `, ?, 0, '', 0, '', 0, 1, ?)
 ON CONFLICT (app_id) DO UPDATE SET
+	tenant = excluded.tenant,
 	kicks = {app_lane}.kicks + ?,
 	marks = {app_lane}.marks + 1,
 	hold_until = CASE WHEN ? = 1 AND {app_lane}.hold_until > excluded.next_at THEN excluded.next_at ELSE {app_lane}.hold_until END,
@@ -62,9 +63,9 @@ ON CONFLICT (app_id) DO UPDATE SET
 		ELSE {app_lane}.hold_until END`
 
 // laneArgs returns the parameters of upsertLane.
-func laneArgs(app string, now time.Time, retry bool) []any {
+func (s *Store) laneArgs(app string, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
-	return []any{app, n, n, r, r, r}
+	return []any{app, n, n, text(s.tenant(app)), r, r, r}
 }
 
 type principal struct {
@@ -117,7 +118,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 		}
 	}
 	for _, app := range slices.Sorted(maps.Keys(lanes)) {
-		if _, err := t.Exec(ctx, upsertLane, laneArgs(app, now, lanes[app])...); err != nil {
+		if _, err := t.Exec(ctx, upsertLane, s.laneArgs(app, now, lanes[app])...); err != nil {
 			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m 
 	if marked == 0 {
 		return 0, nil
 	}
-	if _, err := t.Exec(ctx, upsertLane, laneArgs(m.App, now, m.Retry)...); err != nil {
+	if _, err := t.Exec(ctx, upsertLane, s.laneArgs(m.App, now, m.Retry)...); err != nil {
 		return 0, fmt.Errorf("sqlstore: mark the lane of %s: %w", m.App, err)
 	}
 	return marked, nil

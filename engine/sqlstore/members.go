@@ -23,12 +23,13 @@ var memberSets = map[store.MemberSet]string{
 // Members implements store.Members.
 func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error) {
 	// The query uses subqueries instead of a join, because PostgreSQL without statistics would join each page with all users of the app.
-	// Each of them has the app as a parameter, so that it reads one partition.
+	// Each of them has the app as a parameter, so that it reads one partition. The comparison of the pair belongs to the key: with the user
+	// alone, PostgreSQL without statistics would read the members of all groups by the index of the users.
 	const user = ` FROM {sync_state} u WHERE u.app_id = ? AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
 	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
 			COALESCE((SELECT u.remote_id`+user+`, COALESCE((SELECT u.remote_name`+user+`
-		FROM {member_state} m WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
-		ORDER BY m.principal_id `+sqldb.Limit, app, app, app, q.Group, q.After, limitOr(q.Limit))
+		FROM {member_state} m WHERE m.app_id = ? AND m.group_id = ? AND (m.group_id, m.principal_id) > (?, ?) AND `+memberSets[q.Which]+`
+		ORDER BY m.group_id, m.principal_id `+sqldb.Limit, app, app, app, q.Group, q.Group, q.After, limitOr(q.Limit))
 	out, err := collect(rows, err, func(r *sql.Rows, m *store.Member) error {
 		var want, pushed int64
 		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)

@@ -28,6 +28,8 @@ const partitions = 32
 // fleetWide are the statements of partitioned tables that name no app, by a part of their text.
 var fleetWide = []struct{ part, why string }{
 	{`SELECT app_id FROM app_lane WHERE next_at IS NOT NULL AND next_at <=`, "a claim searches for the due lanes of all apps"},
+	{`SELECT (SELECT l.tenant FROM app_lane l WHERE l.process = ''`, "the tenants of all apps"},
+	{`SELECT app_id FROM app_lane WHERE tenant = q.tenant AND lease_until >= 0`, "a claim searches for the due lanes of a tenant"},
 	{`FROM app_lane WHERE process = $1 AND process <> ''`, "the lanes of a process, also of a dead one, belong to any apps"},
 	{`FROM app_lane l WHERE l.process = p.id AND l.process <> ''`, "the lanes of each process"},
 	{`UPDATE app_lane SET epoch = epoch + 1, owner = '', lease_until =`, "the leases of an engine of an earlier version"},
@@ -76,7 +78,7 @@ func TestPartitions_Pruned(t *testing.T) {
 	traced.Tracer = recorded
 	db := stdlib.OpenDB(*traced)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	store, err := sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.Postgres, Partitions: n})
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.Postgres, Partitions: n, Tenant: storetest.Tenant})
 	require.NoError(t, err)
 	clear(recorded.texts) // of the steps of the schema
 	storetest.Run(t, store, func(ctx context.Context, fn func(engine.Execer) error) error { return inTx(ctx, db, fn) })

@@ -220,7 +220,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 			}
 		}
 	}
-	_, err = tx.Exec(ctx, upsertLane, laneArgs(p.App, now, false)...)
+	_, err = tx.Exec(ctx, upsertLane, s.laneArgs(p.App, now, false)...)
 	return err
 }
 

@@ -24,7 +24,7 @@ func TestStore_Pooled(t *testing.T) {
 		db, err := sqlopen.Open(t.Context(), sqldbtest.PooledURL(t), sqlopen.Options{})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+		store, err := enginestore.Open(t.Context(), db, sqlstore.Options{Tenant: storetest.Tenant})
 		require.NoError(t, err)
 		storetest.Run(t, store, func(ctx context.Context, fn func(engine.Execer) error) error {
 			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })

@@ -121,7 +121,7 @@ const dropMembers = `DELETE FROM {member_state} AS m WHERE m.app_id = ? AND m.gr
 
 // dropEach deletes the rows of these members that contain no information.
 func dropEach(ctx context.Context, tx *sqldb.Tx, app string, members []member) error {
-	if tx.Dialect() == sqldb.Postgres && len(members) > 1 {
+	if tx.Dialect() == sqldb.Postgres && len(members) > 0 {
 		rows, err := keyRows(app, members)
 		if err != nil {
 			return err

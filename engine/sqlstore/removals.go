@@ -113,7 +113,7 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
+		_, err = tx.Exec(ctx, upsertLane, s.laneArgs(app, now, false)...)
 		return err
 	})
 	return n, err

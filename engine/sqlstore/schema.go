@@ -258,6 +258,9 @@ CREATE TABLE {mark_trace} (
 	contexts     TEXT NOT NULL,                 -- trace contexts of the marks, oldest first, separated by spaces
 	PRIMARY KEY (app_id, kind, principal_id)
 );
+`, `
+ALTER TABLE {app_lane} ADD COLUMN tenant KEY NOT NULL DEFAULT '';
+CREATE INDEX {.app_lane_tenant} ON {app_lane} (tenant, next_at) WHERE process = '' AND next_at IS NOT NULL AND lease_until >= 0;
 `}
 
 // noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner

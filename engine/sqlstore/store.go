@@ -43,6 +43,12 @@ type Options struct {
 	// Recorded is called after each commit of lifecycle events of an app, in the process that has stored them. The call delays the engine, so
 	// it should be quick: it may wake the readers of the events. Default: no call.
 	Recorded func(app string)
+	// Tenant returns the tenant of an app. If more lanes are pending than the engine may run, each tenant gets the same number, so that a
+	// tenant with many apps does not delay the apps of others ([docs/scaling.md]). All processes that share a database use the same function;
+	// a new one applies to an app from its next mark, or from the next release of its lane. Default: all apps belong to one tenant.
+	//
+	// [docs/scaling.md]: https://github.com/scimwright/scimwright/blob/main/docs/scaling.md
+	Tenant func(app string) string
 }
 
 // Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
@@ -62,6 +68,8 @@ type Store struct {
 
 	keepEvents int
 	recorded   func(app string)
+	tenants    bool // Options.Tenant is set
+	tenant     func(app string) string
 
 	finishing batches[*result] // PostgreSQL
 	beginning batches[*start]  // PostgreSQL
@@ -104,7 +112,12 @@ func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 		o.Recorded = func(string) {}
 	}
 	wrapped.LimitIdle(idleLimit)
-	s := &Store{db: wrapped, updater: o.Updater, keepEvents: o.KeepEvents, recorded: o.Recorded}
+	s := &Store{
+		db: wrapped, updater: o.Updater, keepEvents: o.KeepEvents, recorded: o.Recorded, tenant: o.Tenant, tenants: o.Tenant != nil,
+	}
+	if !s.tenants {
+		s.tenant = func(string) string { return "" }
+	}
 	err = s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names(), o.Partitions) })
 	if err != nil {
 		return nil, err

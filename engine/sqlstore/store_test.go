@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
 func TestStore(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+		store, err := enginestore.Open(t.Context(), db, sqlstore.Options{Tenant: storetest.Tenant})
 		require.NoError(t, err)
 		storetest.Run(t, store, func(ctx context.Context, fn func(engine.Execer) error) error {
 			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
@@ -30,7 +30,7 @@ func TestStore(t *testing.T) {
 
 func TestStore_RequiredOnly(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		all, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+		all, err := enginestore.Open(t.Context(), db, sqlstore.Options{Tenant: storetest.Tenant})
 		require.NoError(t, err)
 		storetest.Run(t, struct{ store.Store }{all}, func(ctx context.Context, fn func(engine.Execer) error) error {
 			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })

@@ -15,6 +15,33 @@ type MarkAll interface {
 	MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m engine.MarkAll) (int64, error)
 }
 
+// Tenants is the capability to divide the lanes among tenants. Without it, lanes are claimed in the order of their times.
+type Tenants interface {
+	// Divides reports whether the store knows tenants. If not, the other methods are not called.
+	Divides() bool
+	// Waiting describes the lanes that Claim would lease. The tenants start after the tenant `after`.
+	Waiting(ctx context.Context, due time.Time, limit int, after string) (Waiting, error)
+	// ClaimOf leases lanes to a process as Claim does: for each quota the lanes of its tenant, and then any lanes, up to the limit.
+	ClaimOf(ctx context.Context, process string, due time.Time, quotas []Quota, limit int) ([]engine.Lease, error)
+}
+
+// Waiting describes the claimable lanes.
+type Waiting struct {
+	// Lanes is their number, up to the limit of the call and one more.
+	Lanes int
+	// Tenants are tenants with claimable lanes, by name, with the first name after the last one. It is empty if Lanes does not exceed the
+	// limit of the call. The store may limit the number of tenants that a call visits.
+	Tenants []string
+	// Last is the last visited tenant, with or without claimable lanes.
+	Last string
+}
+
+// Quota is a maximum number of lanes of a tenant.
+type Quota struct {
+	Tenant string
+	Lanes  int
+}
+
 // Halts is the capability to halt operations. Apps.Halt and Apps.Resume need it. Sequences.Halts reads the halts.
 type Halts interface {
 	// Halt stores halts of operations for an app (empty: for all apps). An existing halt gets the new reason.

@@ -42,6 +42,7 @@ type All interface {
 	Imports
 	Jobs
 	MarkTraces
+	Tenants
 }
 
 // Leases claims and releases lanes for processes.

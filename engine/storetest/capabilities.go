@@ -19,6 +19,7 @@ type capabilities struct {
 	imports   store.Imports
 	jobs      store.Jobs
 	traces    store.MarkTraces
+	tenants   store.Tenants
 
 	missing map[string]bool // by name
 }
@@ -40,6 +41,7 @@ func capabilitiesOf(s store.Store) capabilities {
 	c.imports, c.missing["Imports"] = find[store.Imports](s)
 	c.jobs, c.missing["Jobs"] = find[store.Jobs](s)
 	c.traces, c.missing["MarkTraces"] = find[store.MarkTraces](s)
+	c.tenants, c.missing["Tenants"] = find[store.Tenants](s)
 	return c
 }
 

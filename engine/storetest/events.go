@@ -107,3 +107,44 @@ func testHoldEvents(t *testing.T, s *suite) {
 	}
 	require.Empty(t, cmp.Diff(want, s.events(0)))
 }
+
+// testLostUpdate lets a process die after the target may have confirmed its changes. The sequences of the next owner find no difference: the
+// principals that were in flight have an event nevertheless, and the others have none.
+//
+// Invariant 21
+func testLostUpdate(t *testing.T, s *suite) {
+	all := []store.Finish{
+		{ID: "a", RemoteID: "r-a", Operation: engine.OpNone}, {ID: "b", RemoteID: "r-b", Operation: engine.OpNone},
+		{Kind: engine.Group, ID: "g", RemoteID: "r-g", Operation: engine.OpNone},
+	}
+	marks := []engine.Mark{{ID: "a"}, {ID: "b"}, {Kind: engine.Group, ID: "g"}}
+	s.mark(marks...)
+	l := s.claim()
+	for _, f := range all {
+		s.finish(l, f)
+	}
+	s.mark(marks...)
+	note := []engine.Principal{{Kind: engine.User, ID: "a"}, {Kind: engine.Group, ID: "g"}}
+	require.NoError(t, s.store.Start(t.Context(), l, nil, note))
+	before := s.events(0)
+	s.finish(l, all[0])
+	require.Len(t, s.events(0), len(before), "the process lives")
+	s.mark(engine.Mark{ID: "a"})
+	s.die()
+
+	l = s.claim()
+	for _, f := range all {
+		s.finish(l, f)
+	}
+	var got []string
+	for _, e := range s.events(before[len(before)-1].Seq) {
+		got = append(got, string(e.Type)+" "+e.Principal)
+	}
+	require.Equal(t, []string{"user.updated a", "group.updated g"}, got)
+	s.now = s.now.Add(time.Hour)
+	_, _, err := s.store.RecheckInFlight(t.Context(), l, s.now)
+	require.NoError(t, err)
+	n := len(s.events(0))
+	s.finish(l, all[0])
+	require.Len(t, s.events(0), n, "after the recheck")
+}

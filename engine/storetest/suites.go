@@ -92,6 +92,7 @@ var suites = []struct {
 	{"Events", []test{
 		{"numbered without gaps", testEvents, []string{"Lags"}},
 		{"events of holds", testHoldEvents, nil},
+		{"update of a dead process has an event", testLostUpdate, nil},
 	}},
 	{"Profiles", []test{
 		{"profile and learned state", testProfile, nil},
@@ -125,6 +126,10 @@ var suites = []struct {
 	}},
 	{"Jobs", []test{
 		{"unique, claimed, ended and recovered", testJobs, nil},
+	}},
+	{"Tenants", []test{
+		{"quotas of tenants", testTenants, nil},
+		{"many tenants take turns", testManyTenants, nil},
 	}},
 }
 

@@ -303,7 +303,7 @@ func TestDelivery_ConcurrencyBounded(t *testing.T) {
 }
 
 // If the source has removed events before they were delivered, the endpoint receives their numbers.
-func TestMissed_Told(t *testing.T) {
+func TestMissed_Reported(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		x := newReceiver(t, nil)
 		id, _ := w.endpoint(x, func(e *webhooks.Endpoint) { e.Types = []engine.EventType{engine.UserCreated} })

@@ -3,7 +3,9 @@ package webhooks
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,6 +70,9 @@ type CreateOptions struct {
 	// limit other than those of Options.
 	Within    string
 	MaxWithin int
+	// Key identifies the request within Within: a repetition after a lost response returns the same endpoint and secret, until the endpoint is
+	// changed. Default: each call creates an endpoint.
+	Key string
 }
 
 // secret is a stored secret.
@@ -148,7 +153,7 @@ func (s *Service) check(e *Endpoint) error {
 	case e.App != "" && e.Prefix != "":
 		return &InputError{"Prefix", "set App or Prefix, not both"}
 	case len(e.App) > MaxScope || len(e.Prefix) > MaxScope:
-		return &InputError{"App", fmt.Sprintf("App and Prefix have at most %d bytes", MaxScope)}
+		return &InputError{"App", fmt.Sprintf("App and Prefix have at most %d bytes each", MaxScope)}
 	case len(e.URL) > MaxURL:
 		return &InputError{"URL", fmt.Sprintf("the URL has at most %d bytes", MaxURL)}
 	}
@@ -196,7 +201,7 @@ func (e *Endpoint) part(heads []engine.EventHead) []engine.EventHead {
 	return heads[:sort.Search(len(heads), func(i int) bool { return !e.covers(heads[i].App) })]
 }
 
-// Create stores an endpoint and returns it with its secret, which no other method returns.
+// Create stores an endpoint and returns it with its secret, which no other method returns. It returns ErrChanged for a key of another endpoint.
 func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endpoint, string, error) {
 	if err := s.check(&e); err != nil {
 		return Endpoint{}, "", err
@@ -206,6 +211,16 @@ func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endp
 		return Endpoint{}, "", err
 	}
 	e.ID = "ep_" + strings.ToLower(rand.Text())
+	if o.Key != "" {
+		if len(o.Key) > maxKey {
+			return Endpoint{}, "", &InputError{"Key", fmt.Sprintf("the key must have at most %d bytes", maxKey)}
+		}
+		e.ID = keyedID(o.Within, o.Key)
+		stored, secret, err := s.repeated(ctx, e, o.Secret)
+		if !errors.Is(err, ErrNotFound) {
+			return stored, secret, err
+		}
+	}
 	sealed, err := s.seal(e.ID, []secret{{Secret: first}})
 	if err != nil {
 		return Endpoint{}, "", err
@@ -256,11 +271,47 @@ func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endp
 		return nil
 	})
 	if err != nil {
+		if o.Key != "" { // a concurrent request with the key may have created the endpoint
+			if stored, secret, again := s.repeated(ctx, e, o.Secret); again == nil {
+				return stored, secret, nil
+			}
+		}
 		return Endpoint{}, "", wrapped(err, "create an endpoint")
 	}
 	s.refresh()
 	stored, err := s.Get(ctx, e.ID)
 	return stored, first, err
+}
+
+// maxKey is the maximum length of CreateOptions.Key, in bytes.
+const maxKey = 200
+
+// keyedID returns the id of the endpoint that a request with a key creates.
+func keyedID(within, key string) string {
+	sum := sha256.Sum256([]byte(within + "\x00" + key))
+	return "ep_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+}
+
+// repeated returns the result of an earlier Create of the same endpoint, ErrNotFound if there was none, and ErrChanged if the endpoint differs.
+func (s *Service) repeated(ctx context.Context, e Endpoint, given string) (Endpoint, string, error) {
+	stored, err := s.Get(ctx, e.ID)
+	if err != nil {
+		return Endpoint{}, "", err
+	}
+	var sealed string
+	if err := s.db.Reader().QueryRow(ctx, `SELECT secrets FROM {webhook_endpoint} WHERE endpoint_id = ?`, e.ID).Scan(&sealed); err != nil {
+		return Endpoint{}, "", wrapped(err, "read the secret of the endpoint "+e.ID)
+	}
+	secrets, err := s.unseal(e.ID, sealed)
+	if err != nil {
+		return Endpoint{}, "", err
+	}
+	same := stored.Version == 1 && stored.App == e.App && stored.Prefix == e.Prefix && stored.URL == e.URL &&
+		slices.Equal(stored.Types, e.Types) && stored.Description == e.Description && stored.Disabled == e.Disabled
+	if !same || len(secrets) != 1 || given != "" && given != secrets[0].Secret {
+		return Endpoint{}, "", fmt.Errorf("%w: %s", ErrChanged, e.ID)
+	}
+	return stored, secrets[0].Secret, nil
 }
 
 // wrapped adds the operation to an error of the database.
@@ -369,10 +420,7 @@ func (s *Service) Rotate(ctx context.Context, id, next string, overlap time.Dura
 		if err != nil {
 			return err
 		}
-		have, err := s.unseal(id, sealed)
-		if err != nil {
-			return err
-		}
+		have, _ := s.unseal(id, sealed) // secrets that no key decrypts are replaced
 		all := []secret{{Secret: next}}
 		until := now.Add(overlap).UnixMilli()
 		for _, x := range have {

@@ -37,3 +37,6 @@ var ErrNotFound = errors.New("webhooks: not found")
 
 // errLost means that the endpoint was deleted, or that another process delivers to it.
 var errLost = errors.New("webhooks: the lease of the endpoint is lost")
+
+// ErrChanged is returned by Create for a key with which another endpoint was created, or one that has changed since.
+var ErrChanged = errors.New("webhooks: an endpoint was created with this key, and it differs: change it, rotate its secret, or use another key")

@@ -141,8 +141,8 @@ func (p *producer) add(ctx context.Context, user string, n int) error {
 	return err
 }
 
-// While processes are killed, every event is delivered, and those of each user first in their order. On PostgreSQL, two processes share the
-// endpoints, and one is also stopped for longer than its lease.
+// While processes are killed, every event is delivered, and the first deliveries of the events of each user have the order of the events.
+// On PostgreSQL, two processes share the endpoints, and one is also stopped for longer than its lease.
 func TestDelivery_KilledProcesses(t *testing.T) {
 	const kills = 6
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
@@ -178,7 +178,7 @@ func TestDelivery_KilledProcesses(t *testing.T) {
 		var failed error
 		producing.Go(func() {
 			for n := 1; ctx.Err() == nil; n++ {
-				for n > count()+300 && ctx.Err() == nil { // the events wait for the deliveries, so that there are always some
+				for n > count()+300 && ctx.Err() == nil { // the producer waits for deliveries, but always leaves some pending
 					pause.For(ctx, time.Millisecond)
 				}
 				if failed = producer.add(context.WithoutCancel(ctx), fmt.Sprint("u-", n%users), n); failed != nil {

@@ -121,11 +121,16 @@ func (s *Service) Discard(ctx context.Context, endpoint, message string) error {
 	return wrapped(err, "discard a dead letter of "+endpoint)
 }
 
-// prune removes dead letters that are too old.
-func (s *Service) prune(ctx context.Context) error {
+// Prune removes dead letters older than Options.KeepDead, and returns their number. A running Service calls it every hour.
+func (s *Service) Prune(ctx context.Context) (removed int64, err error) {
 	before := s.o.Now().Add(-s.o.KeepDead).UnixMilli()
-	return s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM {webhook_letter} WHERE dead = 1 AND failed_at < ?`, before)
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		res, err := tx.Exec(ctx, `DELETE FROM {webhook_letter} WHERE dead = 1 AND failed_at < ?`, before)
+		if err != nil {
+			return err
+		}
+		removed, err = res.RowsAffected()
 		return err
 	})
+	return removed, wrapped(err, "remove old dead letters")
 }

@@ -42,21 +42,30 @@ func (s *Service) manage(ctx context.Context) {
 		running.Wait()
 		s.release(context.WithoutCancel(ctx))
 	}()
-	s.logged(ctx, "remove old dead letters", s.prune(ctx))
+	s.prune(ctx)
 	s.beat(ctx, &running)
-	for ctx.Err() == nil {
+	for skipped := 0; ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
 		case <-s.changed:
 			s.beat(ctx, &running)
 		case <-beat.C:
+			// Without endpoints there is no lease to renew. The process that creates one claims it.
+			if skipped++; s.none && skipped%4 != 0 {
+				continue
+			}
 			s.beat(ctx, &running)
 		case <-poll.C:
 			s.logged(ctx, "search for events", s.poll(ctx))
 		case <-prune.C:
-			s.logged(ctx, "remove old dead letters", s.prune(ctx))
+			s.prune(ctx)
 		}
 	}
+}
+
+func (s *Service) prune(ctx context.Context) {
+	_, err := s.Prune(ctx)
+	s.logged(ctx, "remove old dead letters", err)
 }
 
 func (s *Service) logged(ctx context.Context, what string, err error) {
@@ -110,7 +119,8 @@ func (s *Service) claim(ctx context.Context) (mine []claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Lease)
 	defer cancel()
 	var some int // an idle process without endpoints writes nothing
-	if err := s.db.Reader().QueryRow(ctx, `SELECT 1 FROM {webhook_endpoint} LIMIT 1`).Scan(&some); errNone(err) {
+	err = s.db.Reader().QueryRow(ctx, `SELECT 1 FROM {webhook_endpoint} LIMIT 1`).Scan(&some)
+	if s.none = errNone(err); s.none {
 		return nil, nil
 	} else if err != nil {
 		return nil, err

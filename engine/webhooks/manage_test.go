@@ -85,7 +85,7 @@ func TestDiscard_DeadLetterOnly(t *testing.T) {
 	}, func(o *webhooks.Options) { o.Attempts = 1 })
 }
 
-// TestReseal_ReplacesKey encrypts the secrets of more endpoints than one transaction has again.
+// TestReseal_ReplacesKey encrypts again the secrets of more endpoints than one transaction contains.
 func TestReseal_ReplacesKey(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const endpoints = 501
@@ -122,7 +122,13 @@ func TestReseal_ReplacesKey(t *testing.T) {
 		require.Zero(t, changed, "a repetition changes nothing")
 		_, err = with("n").Rotate(t.Context(), id, "", 0) // reads the previous secrets
 		require.NoError(t, err)
-		_, err = with("o").Rotate(t.Context(), id, "", 0)
-		require.Error(t, err)
+		unreadable, err := with("o").Unreadable(t.Context(), "")
+		require.NoError(t, err)
+		require.Contains(t, unreadable, id)
+		_, err = with("o").Rotate(t.Context(), id, "", 0) // replaces the secrets
+		require.NoError(t, err)
+		left, err := with("o").Unreadable(t.Context(), "")
+		require.NoError(t, err)
+		require.NotContains(t, left, id)
 	})
 }

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -16,7 +17,7 @@ const resealRows = 500
 func (s *Service) Reseal(ctx context.Context) (changed, lost int, err error) {
 	after := ""
 	for {
-		var rows [][2]string // ids and encrypted secrets
+		var rows [][3]string // ids, encrypted secrets and scopes
 		var n, missing int
 		err := s.update(ctx, func(tx *sqldb.Tx) (err error) {
 			if rows, err = sealedAfter(ctx, tx, after); err != nil {
@@ -36,16 +37,36 @@ func (s *Service) Reseal(ctx context.Context) (changed, lost int, err error) {
 	}
 }
 
-func sealedAfter(ctx context.Context, tx *sqldb.Tx, after string) (out [][2]string, err error) {
-	rows, err := tx.Query(ctx, `SELECT endpoint_id, secrets FROM {webhook_endpoint} WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT ?`,
+// Unreadable lists the endpoints whose secrets no key decrypts. within is the beginning of the ids of the apps, such as that of a tenant.
+// Rotate replaces their secrets.
+func (s *Service) Unreadable(ctx context.Context, within string) (ids []string, err error) {
+	for after := ""; ; {
+		rows, err := sealedAfter(ctx, s.db.Reader(), after)
+		if err != nil {
+			return nil, fmt.Errorf("webhooks: check the secrets: %w", err)
+		}
+		for _, r := range rows {
+			if _, err := s.o.Seal.Open(r[1], binding(r[0])); err != nil && strings.HasPrefix(r[2], within) {
+				ids = append(ids, r[0])
+			}
+			after = r[0]
+		}
+		if len(rows) < resealRows {
+			return ids, nil
+		}
+	}
+}
+
+func sealedAfter(ctx context.Context, tx sqldb.Queryer, after string) (out [][3]string, err error) {
+	rows, err := tx.Query(ctx, `SELECT endpoint_id, secrets, scope FROM {webhook_endpoint} WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT ?`,
 		after, resealRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var r [2]string
-		if err := rows.Scan(&r[0], &r[1]); err != nil {
+		var r [3]string
+		if err := rows.Scan(&r[0], &r[1], &r[2]); err != nil {
 			return nil, err
 		}
 		out = append(out, r)
@@ -54,7 +75,7 @@ func sealedAfter(ctx context.Context, tx *sqldb.Tx, after string) (out [][2]stri
 }
 
 // resealed encrypts rows again. Secrets that Rotate has replaced since they were read are not changed: the first key has encrypted them.
-func (s *Service) resealed(ctx context.Context, tx *sqldb.Tx, rows [][2]string) (changed, lost int, err error) {
+func (s *Service) resealed(ctx context.Context, tx *sqldb.Tx, rows [][3]string) (changed, lost int, err error) {
 	ring, _ := s.o.Seal.(interface {
 		Current(sealed, binding string) bool
 	})

@@ -149,6 +149,7 @@ type Service struct {
 	owner  string // identifies this process
 
 	changed chan struct{} // has an element if endpoints have changed since the last claim
+	none    bool          // no endpoint existed at the last claim; only the goroutine of manage uses it
 
 	mu      sync.Mutex
 	workers map[string]*worker // of the endpoints that this process owns

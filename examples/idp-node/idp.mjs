@@ -1,7 +1,7 @@
-// An identity provider that provisions two apps through the daemon of scimwright. README.md explains the environment variables.
-const { ENGINE_URL, ENGINE_TOKEN } = process.env
+// An identity provider that provisions apps through the daemon of scimwright. README.md explains the environment variables.
+const { ENGINE_URL, ENGINE_TOKEN, APPS = 'crm,wiki' } = process.env
 const setting = (id, name) => process.env[`${id.toUpperCase()}_${name}`]
-export const apps = ['crm', 'wiki'].map(id => ({ id, url: setting(id, 'URL'), secret: setting(id, 'TOKEN') }))
+export const apps = APPS.split(',').map(id => ({ id, url: setting(id, 'URL'), secret: setting(id, 'TOKEN') }))
 
 let last = Date.now() // ascends over all runs; with a database, use a sequence or a revision
 export const version = () => ++last

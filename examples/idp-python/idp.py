@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 
 ENGINE, TOKEN = os.environ["ENGINE_URL"], os.environ["ENGINE_TOKEN"]
-APPS = {name: (os.environ[name.upper() + "_URL"], os.environ[name.upper() + "_TOKEN"]) for name in ("crm", "wiki")}
+APPS = {n: (os.environ[n.upper() + "_URL"], os.environ[n.upper() + "_TOKEN"]) for n in os.environ.get("APPS", "crm,wiki").split(",")}
 VERSIONS = itertools.count(int(time.time() * 1000))  # ascends over all runs; with a database, use a sequence or a revision
 
 

@@ -47,7 +47,7 @@ func TestActionsAndImages_Pinned(t *testing.T) {
 			require.Regexp(t, pinned, image)
 		}
 	}
-	require.Equal(t, []int{3, 3}, []int{uses, from})
+	require.Equal(t, []int{3, 4}, []int{uses, from})
 }
 
 // TestAction_IsYAML checks that the action can be loaded.

@@ -155,9 +155,16 @@ const escape = "\x01"
 
 var escaper = strings.NewReplacer("\x00", escape+"\x01", escape, escape+"\x02")
 
+func escaped(text string) string {
+	if strings.IndexByte(text, 0) < 0 && strings.IndexByte(text, escape[0]) < 0 {
+		return text // faster than the escaper
+	}
+	return escaper.Replace(text)
+}
+
 // textKey returns the stored form of a string.
 func textKey(text string) string {
-	key := escaper.Replace(text)
+	key := escaped(text)
 	if len(key) <= maxKeyLength {
 		return key
 	}

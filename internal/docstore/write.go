@@ -38,9 +38,13 @@ func (t *table) encode(document any) (e encoded, err error) {
 	return e, t.wrap(err)
 }
 
+// firstRevision is the revision of a new document. Its type is that of integers in the driver, which then needs no conversion.
+const firstRevision = int64(1)
+
 // columns appends the arguments of insertSQL for a new document.
 func (e *encoded) columns(args []any, id string, now time.Time) []any {
-	return append(append(args, id, 1, now.UnixMilli(), now.UnixMilli(), e.text), e.keys.single...)
+	var at any = now.UnixMilli()
+	return append(append(args, id, firstRevision, at, at, e.text), e.keys.single...)
 }
 
 // insertOne stores a new document and returns its row, without its text.

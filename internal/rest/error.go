@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/outage"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -73,6 +74,7 @@ const (
 	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
 	CodeMoved          Code = "E0000409" // the state has changed or does not allow the operation (only below /sandbox/v1)
+	CodeUnavailable    Code = "E0000503" // the database does not respond, or cannot store data
 	CodeNotDrained     Code = "E0000504" // work is still pending (only below /sandbox/v1)
 )
 
@@ -135,6 +137,7 @@ var codes = map[Code]struct {
 	CodeNoPassword:     {http.StatusBadRequest, "A password is required to have the user change it at the next login."},
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},
 	CodeMoved:          {http.StatusConflict, "The state has changed, or does not allow this operation."},
+	CodeUnavailable:    {http.StatusServiceUnavailable, "The database is not available. Repeat the request later."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
 	CodeHookAnswer:     {http.StatusBadRequest, "The hook endpoint answered with an error."},
 	CodeHookTimeout:    {http.StatusBadRequest, "The hook endpoint did not answer."},
@@ -297,6 +300,9 @@ func wireError(err error) *Error {
 	}
 	if e, ok := errors.AsType[*scim.Error](err); ok && e.ScimType == scim.InvalidFilter {
 		return &Error{Code: CodeFilter, Summary: "Invalid search criteria. " + e.Detail, Err: err}
+	}
+	if outage.Is(err) {
+		return &Error{Code: CodeUnavailable, Err: err, Header: http.Header{"Retry-After": {outage.RetryAfter}}}
 	}
 	return &Error{Code: CodeInternal, Err: err}
 }

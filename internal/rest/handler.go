@@ -74,6 +74,9 @@ type Options struct {
 	Limited func(ctx context.Context, q Quota)
 	// Words describe types whose fields have no tags of this package. Default: none.
 	Words Words
+	// Bearer describes the bearer tokens of callers in the OpenAPI document, if they are the only credentials. Default: the API tokens and the
+	// access tokens of the management API.
+	Bearer string
 	// Now returns the time for the Date header. Default: time.Now.
 	Now func() time.Time
 	// Logger receives one line per internal error, with its id, and at level debug one per request. Default: no logging.
@@ -388,6 +391,9 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	var oauth *OAuthError
 	if callFrom(ctx).oauth {
 		oauth = oauthError(err)
+	}
+	if wire.Code == CodeUnavailable && ctx.Err() == nil { // without ids, so that the log omits the repetitions
+		h.options.Logger.ErrorContext(ctx, "requests failed: the database does not respond", "error", wire.Err)
 	}
 	if wire.Code == CodeInternal && (oauth == nil || oauth.Code == oauthServerError) {
 		level := slog.LevelError

@@ -61,6 +61,20 @@ func (c *Causes) addNUL(path string, value any) {
 	}
 }
 
+// checkVariables rejects U+0000 and invalid UTF-8 in the variables of a path: PostgreSQL reports an error for them.
+func checkVariables(vars map[string]string) error {
+	var causes Causes
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		switch {
+		case hasNUL(vars[name]):
+			causes.Add(name, "%s", textNUL)
+		case !utf8.ValidString(vars[name]):
+			causes.Add(name, "%s", textUTF8)
+		}
+	}
+	return causes.Err()
+}
+
 // checkParameters rejects U+0000 and invalid UTF-8 in the parameters of a query or a form, including unknown ones.
 func checkParameters(values url.Values) error {
 	var causes Causes

@@ -56,6 +56,8 @@ func oauthError(err error) *OAuthError {
 	switch wire.Code {
 	case CodeInternal:
 		return &OAuthError{Code: oauthServerError, Description: wire.summary(), Status: http.StatusInternalServerError}
+	case CodeUnavailable:
+		return &OAuthError{Code: oauthServerError, Description: wire.summary(), Status: wire.Status(), Header: wire.Header}
 	case CodeUnsupported:
 		return &OAuthError{Code: oauthUnsupported, Description: wire.summary(), Status: http.StatusNotImplemented}
 	case CodeRateLimit:

@@ -203,6 +203,9 @@ func (r *row) compile(words Words) (*operation, error) {
 func (o *operation) run(ctx context.Context, in *input) (any, error) {
 	req := o.calls.request()
 	target := reflect.ValueOf(req).Elem()
+	if err := checkVariables(in.vars); err != nil {
+		return nil, err
+	}
 	o.request.bindPath(target, in.vars)
 	if o.calls.find != nil {
 		if err := o.calls.find(ctx, req); err != nil {

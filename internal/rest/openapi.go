@@ -20,6 +20,17 @@ type Describer interface {
 
 // Document returns the OpenAPI 3.0 document of the table as indented JSON. It is valid, and byte for byte the same for the same table.
 func (h *Handler) Document(title, version string) ([]byte, error) {
+	schemes := map[string]openapi.SecurityScheme{"apiToken": {
+		Type: "apiKey", Name: "Authorization", In: "header", Description: "An API token, as `SSWS <token>`.",
+	}, "accessToken": {
+		Type: "http", Scheme: "bearer", BearerFormat: "JWT",
+		Description: "An access token of the org authorization server, with the scopes of the operation.",
+	}}
+	security := []openapi.SecurityRequirement{{"apiToken": {}}, {"accessToken": {}}}
+	if h.options.Bearer != "" {
+		schemes = map[string]openapi.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: h.options.Bearer}}
+		security = []openapi.SecurityRequirement{{"token": {}}}
+	}
 	d := &document{
 		shaper: newShaper(h.options.Words),
 		names:  map[reflect.Type]string{},
@@ -28,15 +39,10 @@ func (h *Handler) Document(title, version string) ([]byte, error) {
 			Info:    openapi.Info{Title: title, Version: version},
 			Paths:   map[string]openapi.Path{},
 			Components: openapi.Components{
-				Schemas: map[string]*openapi.Schema{},
-				SecuritySchemes: map[string]openapi.SecurityScheme{"apiToken": {
-					Type: "apiKey", Name: "Authorization", In: "header", Description: "An API token, as `SSWS <token>`.",
-				}, "accessToken": {
-					Type: "http", Scheme: "bearer", BearerFormat: "JWT",
-					Description: "An access token of the org authorization server, with the scopes of the operation.",
-				}},
+				Schemas:         map[string]*openapi.Schema{},
+				SecuritySchemes: schemes,
 			},
-			Security: []openapi.SecurityRequirement{{"apiToken": {}}, {"accessToken": {}}},
+			Security: security,
 		},
 	}
 	tags := map[string]bool{}

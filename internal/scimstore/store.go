@@ -44,6 +44,13 @@ func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, er
 
 // Create implements scimserver.Store.
 func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []string) (*scimserver.Record, error) {
+	k, err := s.layout.kind(rec.Type)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 && !k.guarded {
+		return s.createAlone(ctx, k, rec)
+	}
 	stored, err := s.CreateAll(ctx, []scimserver.NewRecord{{Record: rec, Members: members}})
 	if one, ok := errors.AsType[*scimserver.BatchError](err); ok {
 		return nil, one.Err
@@ -53,6 +60,30 @@ func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []st
 	}
 	stored[0].Groups = []scimserver.Membership{} // a new resource is in no group
 	return stored[0], nil
+}
+
+// createAlone creates a resource without members. It fails before its first change or not at all.
+func (s *Store) createAlone(ctx context.Context, k *kind, made *scimserver.Record) (*scimserver.Record, error) {
+	p, err := docstore.Prepare(k.docs, documentOf(made))
+	if err != nil {
+		return nil, err
+	}
+	var stored *scimserver.Record
+	err = s.docs.UpdateUnguarded(ctx, func(tx *docstore.Tx) error {
+		doc, err := docstore.InsertPrepared(ctx, k.docs, tx, made.ID, p)
+		if err != nil {
+			return translate(k, err)
+		}
+		stored = recordOf(k, doc)
+		docstore.Remember(k.docs, tx, doc, p, k.groups)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	stored.JSON, _, _ = split(p.Text())
+	stored.Groups = []scimserver.Membership{} // a new resource is in no group
+	return stored, nil
 }
 
 // CreateAll implements scimserver.Batcher.
@@ -68,11 +99,7 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 		}
 	}
 	stored := make([]*scimserver.Record, len(all))
-	update := s.docs.Update
-	if len(all) == 1 && len(all[0].Members) == 0 && !kinds[0].guarded {
-		update = s.docs.UpdateUnguarded
-	}
-	err := update(ctx, func(tx *docstore.Tx) error {
+	err := s.docs.Update(ctx, func(tx *docstore.Tx) error {
 		for i, k := range kinds {
 			doc, err := docstore.InsertPrepared(ctx, k.docs, tx, all[i].ID, prepared[i])
 			if err != nil {

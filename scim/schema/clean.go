@@ -145,7 +145,7 @@ func (rt *ResourceType) checkSchemas(in *scim.Resource, opts CleanOptions) error
 // type declares them (RFC 7643 section 3). It removes extensions without data. If "schemas" is already equal, SetSchemas does not modify
 // it.
 func (rt *ResourceType) SetSchemas(r *scim.Resource) {
-	urns := []any{rt.Schema.ID}
+	count, same := 1, r.HasSchema(rt.Schema.ID)
 	for _, e := range rt.Extensions {
 		if _, there := r.Get(e.Schema.ID); !there {
 			continue
@@ -154,16 +154,19 @@ func (rt *ResourceType) SetSchemas(r *scim.Resource) {
 			r.Delete(e.Schema.ID)
 			continue
 		}
-		urns = append(urns, e.Schema.ID)
+		count++
+		same = same && r.HasSchema(e.Schema.ID)
 	}
-	have := r.Array("schemas")
-	same := len(have) == len(urns)
-	for _, urn := range urns {
-		same = same && r.HasSchema(urn.(string))
+	if same && len(r.Array("schemas")) == count {
+		return
 	}
-	if !same {
-		r.Set("schemas", urns)
+	urns := append(make([]any, 0, count), rt.Schema.ID)
+	for _, e := range rt.Extensions {
+		if _, there := r.Get(e.Schema.ID); there {
+			urns = append(urns, e.Schema.ID)
+		}
 	}
+	r.Set("schemas", urns)
 }
 
 // CheckRequired rejects a resource that lacks a required attribute that clients may write, or a required extension. The error is a

@@ -38,9 +38,11 @@ func (a *Attribute) Clean(v any, path scim.AttrPath, opts CleanOptions) (any, er
 			out = append(out, c)
 		}
 	}
-	out, _ = a.Union(nil, out)
-	if countPrimary(out) > 1 {
-		return nil, invalid(path, "has more than one primary value")
+	if len(out) > 1 {
+		out, _ = a.Union(nil, out)
+		if countPrimary(out) > 1 {
+			return nil, invalid(path, "has more than one primary value")
+		}
 	}
 	if len(out) == 0 {
 		return nil, nil
@@ -138,6 +140,7 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 		in = a.unpackJSONValue(in)
 	}
 	out := &scim.Object{}
+	out.Grow(in.Len())
 	given := false
 	for name, v := range in.All() {
 		sub := a.SubAttribute(name)

@@ -7,10 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
-	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/cmd/internal/cli/engine"
@@ -45,7 +45,9 @@ type commands struct {
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
 	} `cmd:"" help:"Manage API tokens."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print the completion script of a shell: bash, fish or zsh."`
+	Man        manCommand        `cmd:"" help:"Print the manual page, for man -l or a directory of manual pages."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 
@@ -92,14 +94,18 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
 		return ExitUsage
 	case err != nil:
-		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), remote.Hint(err))
+		hint := ""
+		if command := parsed.Command(); !strings.HasPrefix(command, "serve ") && !strings.HasPrefix(command, "sandbox") {
+			hint = remote.Hint(err)
+		}
+		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), hint)
 		return ExitFailure
 	}
 	return ExitOK
 }
 
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	if isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))

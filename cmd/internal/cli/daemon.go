@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
@@ -23,44 +25,58 @@ type serveEngineCommand struct {
 	KeyFile        string        `help:"File that contains the keys; see --key." placeholder:"FILE" env:"SCIMWRIGHT_KEY_FILE"`
 	KeyCommand     string        `help:"Shell command that prints the keys; see --key." placeholder:"COMMAND" env:"SCIMWRIGHT_KEY_COMMAND"`
 	AdminToken     string        `help:"${engineAdmin}" placeholder:"TOKEN" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN"`
-	AdminTokenFile string        `help:"File that contains the admin token." placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN_FILE"`
+	AcceptLostKey  bool          `help:"Start although no key decrypts some secrets; write them again." env:"SCIMWRIGHT_ENGINE_ACCEPT_LOST_KEY"`
+	StartHalted    bool          `help:"${engineHalted}" env:"SCIMWRIGHT_ENGINE_START_HALTED"`
+	AdminTokenFile string        `help:"${engineAdminFile}" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN_FILE"`
 	ReadyFile      string        `help:"Write a JSON file with addresses and process id once all services respond." placeholder:"FILE"`
-	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" env:"SCIMWRIGHT_ENGINE_EGRESS"`
+	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_ENGINE_EGRESS"`
 	Rate           float64       `help:"Requests per second of each tenant. Default: 500." placeholder:"N" env:"SCIMWRIGHT_ENGINE_RATE"`
 	Burst          int           `help:"Burst of each tenant. Default: twice the rate." placeholder:"N" env:"SCIMWRIGHT_ENGINE_BURST"`
 	InFlight       int           `help:"Concurrent requests of each tenant. Default: 64." placeholder:"N" env:"SCIMWRIGHT_ENGINE_IN_FLIGHT"`
 	AuditAge       time.Duration `help:"Age limit of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
 	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
 	TraceHost      []string      `help:"${engineTraceHost}" placeholder:"HOST" env:"SCIMWRIGHT_ENGINE_TRACE_HOSTS"`
+	ExchangeAge    time.Duration `help:"Age limit of exchanges with targets. Default: 720h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_EXCHANGE_AGE"`
+	ExchangeRows   int64         `help:"Maximum number of exchanges. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_EXCHANGE_ROWS"`
+	EventAge       time.Duration `help:"Age limit of lifecycle events. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_EVENT_AGE"`
+	EventRows      int64         `help:"Maximum number of events of an app. Default: 10000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_EVENT_ROWS"`
+	DeletedAge     time.Duration `help:"${engineDeleted}" placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_DELETED_AGE"`
+	DeletedRows    int64         `help:"Maximum number of these versions. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_DELETED_ROWS"`
+	LetterAge      time.Duration `help:"Age limit of dead letters of webhooks. Default: 720h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_LETTER_AGE"`
+	LetterRows     int64         `help:"Maximum number of dead letters of a webhook. Default: 1000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_LETTER_ROWS"`
 	metricsFlags
 	NoConsole bool `help:"Do not serve the console." env:"SCIMWRIGHT_NO_CONSOLE"`
 	consoleFlags
 }
 
+// isTerminal reports whether w is a terminal, whose output no service manager stores.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
 // Run starts the daemon, prints its address, and waits until it stops. SIGHUP reads the configuration file again.
 func (c *serveEngineCommand) Run(in *invocation) error {
-	admin := c.AdminToken
-	if c.AdminTokenFile != "" {
-		if admin != "" {
-			return frame.Usage("--admin-token and --admin-token-file exclude each other")
-		}
-		text, err := os.ReadFile(c.AdminTokenFile)
-		if err != nil {
-			return frame.Usage("--admin-token-file cannot be read: " + err.Error())
-		}
-		admin = strings.TrimSpace(string(text))
-	}
 	proxies, err := c.proxies()
 	if err != nil {
 		return err
 	}
 	o := daemon.Options{
 		Listen: c.Listen, DB: c.DB, TLSCert: c.TLSCert, TLSKey: c.TLSKey, ClientCA: c.ClientCA, BehindProxy: c.BehindProxy,
-		Keys:       daemon.KeyOptions{Keys: c.Key, File: c.KeyFile, Command: c.KeyCommand},
-		AdminToken: admin, ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
+		Keys:          daemon.KeyOptions{Keys: c.Key, File: c.KeyFile, Command: c.KeyCommand},
+		AcceptLostKey: c.AcceptLostKey, StartHalted: c.StartHalted,
+		AdminToken: c.AdminToken, AdminTokenFile: c.AdminTokenFile, TokenElsewhere: isTerminal(in.stdout),
+		ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
 		Limits: daemon.Limits{Rate: c.Rate, Burst: c.Burst, InFlight: c.InFlight},
 		Audit:  daemon.AuditLimits{Age: c.AuditAge, Rows: c.AuditRows},
-		Traces: daemon.TraceOptions{Hosts: c.TraceHost}, Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
+		Traces: daemon.TraceOptions{Hosts: c.TraceHost},
+		Retention: daemon.Retention{
+			Exchanges:   daemon.RetentionLimit{Age: c.ExchangeAge, Rows: c.ExchangeRows},
+			Events:      daemon.RetentionLimit{Age: c.EventAge, Rows: c.EventRows},
+			Deleted:     daemon.RetentionLimit{Age: c.DeletedAge, Rows: c.DeletedRows},
+			DeadLetters: daemon.RetentionLimit{Age: c.LetterAge, Rows: c.LetterRows},
+		},
+		Config: c.Config, LookupEnv: in.lookupEnv, Logger: in.log,
 		NoConsole: c.NoConsole, ConsoleOpen: c.ConsoleOpen, ConsoleHosts: c.ConsoleHost, TrustedProxies: proxies,
 	}
 	if err := o.Check(); err != nil {

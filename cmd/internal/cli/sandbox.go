@@ -55,12 +55,16 @@ var flagHelp = kong.Vars{
 	"engineClientCA": "PEM file with the certificates that sign those of clients; the configuration file assigns permissions to them.",
 	"engineKey": "Keys that encrypt stored secrets: 32 bytes in base64 each, separated by commas; the first one encrypts, all decrypt. " +
 		"Default: the file PATH.key next to an SQLite database, created if missing.",
-	"engineAdmin": "Token with all permissions. Default: random, printed at the first start with a database.",
+	"engineAdmin": "Token with all permissions; visible in the list of processes. Default: see --admin-token-file.",
+	"engineAdminFile": "File that contains the admin token; the first start with a database creates it if missing. Default: the first start " +
+		"prints a token on a terminal, and otherwise creates PATH.admin-token next to an SQLite database.",
+	"engineHalted":  "Halt all apps before the engine starts, such as after a restore; \"scimwright engine resume\" ends the halts.",
+	"engineDeleted": "Age limit of the versions of deleted users, groups and apps. Default: 2160h.",
 	"engineEgress": "Allowed addresses of targets and webhooks: any, private (all except loopback) or public (neither loopback nor " +
 		"private networks). " +
 		"Default: any if --listen is a loopback address, else private.",
-	"engineTraceHost": "Host of targets to which the trace context is sent (repeatable), or * for all. Default: none. The variables OTEL_* of " +
-		"OpenTelemetry enable and configure traces; see docs/daemon.md.",
+	"engineTraceHost": "Host of targets to which the trace context is sent (repeatable), or * for all. Default: none. The variables OTEL_* " +
+		"of OpenTelemetry enable and configure traces; see docs/daemon.md.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
 	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +

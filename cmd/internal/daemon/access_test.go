@@ -114,7 +114,7 @@ func TestTenants_Isolated(t *testing.T) {
 			r, err := acme.send(op.method, op.filled("only"), "application/json", nil)
 			require.NoError(t, err)
 			assert.NotContains(t, r.body, "acme:", op.id)
-			if op.id != "putApp" { // creates an app of the own tenant
+			if op.id != "putApp" { // creates an app of the caller's own tenant
 				r, err = other.send(op.method, op.filled("only"), "application/json", nil)
 				require.NoError(t, err)
 				assert.Contains(t, []int{http.StatusNotFound, http.StatusBadRequest}, r.status, "%s: %s", op.id, r.body)
@@ -198,7 +198,7 @@ func TestTokens_ExpireAndRevoke(t *testing.T) {
 	c.do(http.StatusUnauthorized, http.MethodGet, "/apps", "")
 }
 
-// TestSecrets_Permission checks that callers without the permission write no secrets, in any operation.
+// TestSecrets_Permission checks that callers without the permission "secrets" can write no secret, in any operation.
 func TestSecrets_Permission(t *testing.T) {
 	d, _ := start(t, daemon.Options{})
 	admin := callerOf(t, d)
@@ -228,7 +228,7 @@ func TestSecrets_Permission(t *testing.T) {
 
 func TestLimits_PerTenant(t *testing.T) {
 	d, _ := start(t, daemon.Options{Limits: daemon.Limits{Rate: 1e-6, Burst: 5, InFlight: 1}})
-	admin := callerOf(t, d) // each tenant has 5 requests
+	admin := callerOf(t, d) // each tenant may send 5 requests
 	one, two := admin.as("one", "read"), admin.as("two", "read")
 	for range 4 { // the creation of the token was the first request of the tenant
 		one.do(http.StatusOK, http.MethodGet, "/apps", "")

@@ -10,6 +10,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -21,6 +23,10 @@ type api struct {
 	store *desired.Store
 	hooks *webhooks.Service
 	now   func() time.Time
+	seal  desired.Seal
+
+	engineStore *sqlstore.Store
+	engine      *provision.Engine
 }
 
 // routes is the table of operations.
@@ -37,6 +43,11 @@ func (a *api) routes() []rest.Route {
 			row("reseal", "POST /reseal", "Keys", "Encrypt all secrets with the first key that an earlier key encrypts", a.reseal),
 			engine.AccessFleet,
 		),
+		rest.Needs(
+			row("listUnreadable", "GET /unreadable", "Keys", "List the secrets of the tenant that no key decrypts", a.listUnreadable), engine.AccessApps,
+		),
+		rest.Needs(row("resumeHaltedAtStart", "POST /halted-at-start/resume", "Halts",
+			"End the halts of a start with --start-halted for all apps of the tenant", a.resumeHalted), engine.AccessApps),
 		rest.Needs(row("listAudit", "GET /audit", "Audit", "List the writes of the tenant, in order", a.listAudit), scopeAdmin),
 	}
 }
@@ -76,7 +87,7 @@ type AuditEntry struct {
 	Operation string    `json:"operation" readOnly:"true" doc:"operationId in the OpenAPI document"`
 	Object    string    `json:"object" readOnly:"true" doc:"path of the request"`
 	Request   string    `json:"request" readOnly:"true" doc:"id of the request"`
-	Status    int       `json:"status" readOnly:"true" doc:"status of the response; 0: not stored yet, or the process ended before"`
+	Status    int       `json:"status" readOnly:"true" doc:"status of the response; 0: not stored yet, or never, because the process ended"`
 }
 
 type createTokenRequest struct {
@@ -183,7 +194,29 @@ func (a *api) reseal(ctx context.Context, _ *rest.NoContent) (Resealed, error) {
 		return Resealed{}, err
 	}
 	more, unreadable, err := a.hooks.Reseal(ctx)
+	if err == nil {
+		err = a.db.retireKeys(ctx, a.seal)
+	}
 	return Resealed{Changed: changed + more, Lost: lost + unreadable}, err
+}
+
+type listUnreadableRequest struct {
+	After string `query:"after" doc:"cursor of the previous page"`
+	Limit int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true" doc:"maximum number of secrets of apps and users"`
+}
+
+func (a *api) listUnreadable(ctx context.Context, r *listUnreadableRequest) (rest.Page[Unreadable], error) {
+	prefix := tenantPrefix(ctx)
+	var after desired.Unreadable
+	if r.After != "" {
+		after.App, after.User, _ = strings.Cut(prefix+r.After, "/")
+	}
+	items, last, more, err := unreadablePage(ctx, a.store, a.hooks, prefix, after, r.Limit)
+	page := rest.Page[Unreadable]{Items: items}
+	if more {
+		page.Next = strings.TrimSuffix(withoutTenant(last.App)+"/"+last.User, "/")
+	}
+	return page, err
 }
 
 func shownToken(t token) Token { return Token(t) }

@@ -20,16 +20,14 @@ type entry struct {
 	Operation string
 	Object    string
 	Request   string
-	Status    int // 0: not stored yet, or the process ended before
+	Status    int // 0: not stored yet, or never, because the process ended
 }
 
 // recorder writes the audit log. One goroutine writes the waiting entries together, so that concurrent requests share a commit. An entry
 // is committed before its operation runs; the status of the response follows later.
 type recorder struct {
-	db     *database
-	limits AuditLimits
-	now    func() time.Time
-	log    *slog.Logger
+	db  *database
+	log *slog.Logger
 
 	mu      sync.Mutex
 	waiting []*pendingEntry
@@ -52,15 +50,12 @@ const (
 	delay     = 100 * time.Millisecond
 )
 
-// pruneInterval is the interval at which old entries are removed.
-const pruneInterval = 10 * time.Minute
-
 var errStopping = errors.New("the daemon is stopping")
 
-func newRecorder(db *database, limits AuditLimits, now func() time.Time, log *slog.Logger) *recorder {
+func newRecorder(db *database, log *slog.Logger) *recorder {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &recorder{
-		db: db, limits: limits, now: now, log: log, results: map[int64]int{}, uses: map[string]time.Time{},
+		db: db, log: log, results: map[int64]int{}, uses: map[string]time.Time{},
 		wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
 	}
 	go r.run(ctx)
@@ -121,16 +116,12 @@ func (r *recorder) close(context.Context) error {
 
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.done)
-	prune := time.NewTicker(pruneInterval)
-	defer prune.Stop()
 	var later <-chan time.Time // when statuses are written
 	for {
 		select {
 		case <-ctx.Done():
 			r.write()
 			return
-		case <-prune.C:
-			r.prune()
 		case <-later:
 			later = nil
 			r.write()
@@ -216,21 +207,6 @@ func insertEntries(ctx context.Context, tx *sqldb.Tx, entries []*pendingEntry) e
 		}
 	}
 	return nil
-}
-
-// prune removes the entries that exceed the limits. The last entry remains, because its number is the basis of the next one.
-func (r *recorder) prune() {
-	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
-	defer cancel()
-	err := r.db.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM {daemon_audit}
-			WHERE (seq <= (SELECT COALESCE(MAX(seq), 0) FROM {daemon_audit}) - ? OR at < ?) AND seq < (SELECT MAX(seq) FROM {daemon_audit})`,
-			r.limits.Rows, millis(r.now().Add(-r.limits.Age)))
-		return err
-	})
-	if err != nil {
-		r.log.Error("old entries of the audit log were not removed", "error", err)
-	}
 }
 
 // entries returns up to n entries of a tenant after a number. An empty tenant selects all tenants.

@@ -26,9 +26,11 @@ type configFile struct {
 	BehindProxy bool           `json:"behindProxy"`
 	KeyFile     string         `json:"keyFile"`
 	KeyCommand  string         `json:"keyCommand"`
+	StartHalted bool           `json:"startHalted"`
 	Egress      string         `json:"egress"`
 	Metrics     *configMetrics `json:"metrics"`
-	Audit       *configAudit   `json:"audit"`
+	Audit       *configLimit   `json:"audit"`
+	Retention   *configHistory `json:"retention"`
 	Traces      *configTraces  `json:"traces"`
 	Limits      *configLimits  `json:"limits"`
 	tenantConfig
@@ -46,7 +48,8 @@ type configMetrics struct {
 	Token  string `json:"token"` // reference
 }
 
-type configAudit struct {
+// configLimit limits stored objects.
+type configLimit struct {
 	Age  string `json:"age"` // such as "720h"
 	Rows int64  `json:"rows"`
 
@@ -58,6 +61,32 @@ type configTraces struct {
 	Headers  map[string]string `json:"headers"` // references
 	Sample   *float64          `json:"sample"`
 	Hosts    []string          `json:"hosts"`
+}
+
+// configHistory are the limits of Options.Retention.
+type configHistory struct {
+	Exchanges   *configLimit `json:"exchanges"`
+	Events      *configLimit `json:"events"`
+	Deleted     *configLimit `json:"deleted"`
+	DeadLetters *configLimit `json:"deadLetters"`
+}
+
+// limits returns the limits by their paths in the file.
+func (f *configFile) limits() map[string]*configLimit {
+	all := map[string]*configLimit{"audit": f.Audit}
+	if h := f.Retention; h != nil {
+		all["retention.exchanges"], all["retention.events"] = h.Exchanges, h.Events
+		all["retention.deleted"], all["retention.deadLetters"] = h.Deleted, h.DeadLetters
+	}
+	return all
+}
+
+// limit returns the values of a limit, which may be nil.
+func (c *configLimit) limit() RetentionLimit {
+	if c == nil {
+		return RetentionLimit{}
+	}
+	return RetentionLimit{c.age, c.Rows}
 }
 
 type configLimits struct {
@@ -130,10 +159,13 @@ func readSettings(file string, lookupEnv func(string) (string, bool)) (*settings
 
 // complete checks the values and resolves the references.
 func (r *reading) complete(s *settings) error {
-	if a := s.file.Audit; a != nil && a.Age != "" {
+	for path, l := range s.file.limits() {
+		if l == nil || l.Age == "" {
+			continue
+		}
 		var err error
-		if a.age, err = time.ParseDuration(a.Age); err != nil || a.age <= 0 {
-			return r.wrong("audit.age", errors.New("a positive duration such as 720h is required"))
+		if l.age, err = time.ParseDuration(l.Age); err != nil || l.age <= 0 {
+			return r.wrong(path+".age", errors.New("a positive duration such as 720h is required"))
 		}
 	}
 	if m := s.file.Metrics; m != nil && m.Token != "" {

@@ -136,3 +136,14 @@ func TestConsole_Disabled(t *testing.T) {
 	status, _ := openWindow(t, d).send(http.MethodGet, "/console/", nil)
 	require.Equal(t, http.StatusUnauthorized, status, "an unknown path of the API")
 }
+
+// The code of the login link has all permissions, and a service manager stores the output.
+func TestConsole_LoginLinkOnTerminal(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		d, _ := start(t, daemon.Options{TokenElsewhere: terminal})
+		var welcome strings.Builder
+		d.PrintWelcome(&welcome)
+		require.Contains(t, welcome.String(), "/console/")
+		require.Equal(t, terminal, strings.Contains(welcome.String(), "code="), welcome.String())
+	}
+}

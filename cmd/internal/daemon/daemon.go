@@ -22,6 +22,7 @@ import (
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"
@@ -51,16 +52,22 @@ type Daemon struct {
 	settings atomic.Pointer[settings]
 	feed     control.Feed
 	hooks    *webhooks.Service
-	usage    *usage
-	traces   *traces
-	metrics  *serving.MetricsServer
-	counted  *enginemetrics.Metrics
-	rate     console.Rate // of the chart of the console
-	console  *console.Console
-	server   *serving.Server
-	ready    Ready
-	stopping context.Context // ends when the daemon stops
-	stop     context.CancelFunc
+	seal     desired.Seal
+	lost     atomic.Bool // secrets may be unreadable
+
+	engineStore *sqlstore.Store
+	tokenFile   string      // that this start has created
+	secure      *tls.Config // nil without TLS
+	usage       *usage
+	traces      *traces
+	metrics     *serving.MetricsServer
+	counted     *enginemetrics.Metrics
+	rate        console.Rate // of the chart of the console
+	console     *console.Console
+	server      *serving.Server
+	ready       Ready
+	stopping    context.Context // ends when the daemon stops
+	stop        context.CancelFunc
 }
 
 // Start starts a daemon. It returns when all services are available. ctx applies to the start only; Close stops the daemon.
@@ -121,7 +128,30 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	if err := d.open(ctx, listener.Addr()); err != nil {
 		return err
 	}
-	created, err := d.db.bootstrapToken(ctx, o.AdminToken, time.Now())
+	if err := d.checkKeys(ctx, d.seal, o.AcceptLostKey); err != nil {
+		return err
+	}
+	if text, err := d.unreadableText(ctx); err != nil {
+		return err
+	} else if text != "" {
+		d.lost.Store(true)
+		o.Logger.WarnContext(ctx, text)
+	}
+	if text, err := d.db.skew(ctx, time.Now); err != nil {
+		return err
+	} else if text != "" {
+		o.Logger.WarnContext(ctx, text)
+	}
+	d.secure = secure
+	if text := certificateText(secure, time.Now()); text != "" {
+		o.Logger.WarnContext(ctx, text)
+	}
+	if o.StartHalted {
+		if err := d.haltApps(ctx); err != nil {
+			return err
+		}
+	}
+	created, err := d.adminToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,6 +169,9 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	handler, err := d.handler(ctx)
 	if err != nil {
 		return err
+	}
+	if o.hooks.handler != nil {
+		handler = o.hooks.handler(handler)
 	}
 	d.metrics.Serve(ctx, d.metricsPage(), o.Logger)
 	d.server = serving.Serve(listener, handler, secure, o.Logger)
@@ -200,13 +233,17 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		return err
 	}
 	d.OnClose(func(context.Context) error { return db.Close() })
+	d.seal = seal
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err
 	}
-	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{Recorded: d.recorded})
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{
+		Recorded: d.recorded, KeepEvents: int(o.Retention.Events.Rows), Tenant: tenantOf,
+	})
 	if err != nil {
 		return err
 	}
+	d.engineStore = engineStore
 	anyAddress := policy.Range == engine.EgressAny
 	stored := desired.Options{Dialect: d.db.dialect(), Seal: seal, Egress: policy, AllowHTTP: anyAddress, Shown: withoutTenant}
 	pool := db.Writer()
@@ -221,6 +258,7 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
 		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
 		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
+		MaxDead: int(o.Retention.DeadLetters.Rows), KeepDead: o.Retention.DeadLetters.Age,
 	})
 	if err != nil {
 		return err
@@ -229,9 +267,16 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err != nil {
 		return err
 	}
+	if err := scheduler.Register(d.retention(engineStore)); err != nil {
+		return err
+	}
+	var all store.All = engineStore
+	if o.hooks.store != nil {
+		all = o.hooks.store(all)
+	}
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
-		Store: engineStore, Directory: d.store, Observer: engine.Observers(d.counted, &d.rate), Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
+		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: engine.Observers(d.counted, &d.rate), Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
 		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
 		TraceHosts: o.Traces.Hosts,
 	})
@@ -250,11 +295,17 @@ const (
 	maxTenantWebhooks = 100
 )
 
-// recorded wakes the parts that wait for new events of an app. The store calls it for
-// the events of the engine, which starts after these parts exist.
+// recorded wakes the parts that wait for new events of an app. The store calls it for the events of the engine, which starts after these
+// parts exist.
 func (d *Daemon) recorded(app string) {
 	d.feed.Wake(app)
 	d.hooks.Wake(app)
+}
+
+// tenantOf returns the tenant of an app.
+func tenantOf(app string) string {
+	tenant, _, _ := strings.Cut(app, ":")
+	return tenant
 }
 
 // withoutTenant returns the id of an app as its tenant sees it.

@@ -11,7 +11,9 @@
 //
 // daemon.go starts and stops the parts, and opens the address and the database. options.go has the options and their defaults, keys.go
 // reads the keys that encrypt secrets, tokens.go stores the tokens, metrics.go adds the label of the tenant. routes.go joins the handlers,
-// and has the time and memory limits of requests and the health checks.
+// and has the time and memory limits of requests and the health checks. keycheck.go compares the keys with those of the database,
+// admintoken.go stores the admin token, retention.go removes old history, starthalted.go halts all apps at the start, traces.go exports
+// spans.
 //
 // A new operation of the daemon is a row in api.go. A new column is a step that is appended in schema.go. A new key of the configuration
 // file is a member of a struct in config.go, which also checks the content, and a field in options.go with a flag in

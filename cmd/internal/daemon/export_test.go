@@ -2,9 +2,20 @@ package daemon
 
 import (
 	"context"
+	"net/http"
 
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
+
+// WithHooks returns options of a daemon whose parts call functions of a test: the store of the engine, the connections to targets, and the
+// handler of all requests.
+func (o Options) WithHooks(
+	all func(store.All) store.All, transport http.RoundTripper, handler func(http.Handler) http.Handler,
+) Options {
+	o.hooks = hooks{store: all, transport: transport, handler: handler}
+	return o
+}
 
 // Requests returns the number of requests of a tenant in flight.
 func (d *Daemon) Requests(tenant string) int {

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/http"
@@ -22,8 +24,8 @@ func TestAudit_Bounded(t *testing.T) {
 		d, err := openTables(t.Context(), db)
 		require.NoError(t, err)
 		now := time.Unix(1_000_000, 0)
-		open := func(l AuditLimits) *recorder {
-			r := newRecorder(d, l, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		open := func() *recorder {
+			r := newRecorder(d, slog.New(slog.DiscardHandler))
 			t.Cleanup(func() { _ = r.close(t.Context()) })
 			return r
 		}
@@ -35,15 +37,17 @@ func TestAudit_Bounded(t *testing.T) {
 			}
 			return seqs
 		}
-		r := open(AuditLimits{Age: time.Hour, Rows: 3})
+		r := open()
+		limits := AuditLimits{Age: time.Hour, Rows: 3}
+		prune := func() { require.NoError(t, d.pruneAudit(t.Context(), limits, now)) }
 		for range 10 {
 			_, err := r.begin(t.Context(), entry{At: now, Tenant: "a", Operation: "op"})
 			require.NoError(t, err)
 		}
-		r.prune()
+		prune()
 		require.Equal(t, []int64{8, 9, 10}, count())
 		now = now.Add(2 * time.Hour)
-		r.prune()
+		prune()
 		require.Equal(t, []int64{10}, count(), "the last entry remains")
 		r.end(10, http.StatusOK)
 		require.NoError(t, r.close(t.Context()))
@@ -52,10 +56,36 @@ func TestAudit_Bounded(t *testing.T) {
 		require.Equal(t, http.StatusOK, all[0].Status, "the end of the recorder writes the statuses")
 		_, err = r.begin(t.Context(), entry{At: now})
 		require.ErrorIs(t, err, errStopping)
-		seq, err := open(AuditLimits{}).begin(t.Context(), entry{At: now})
+		seq, err := open().begin(t.Context(), entry{At: now})
 		require.NoError(t, err)
 		require.Equal(t, int64(11), seq)
 	})
+}
+
+// TestSkew_Reported compares the clock of this machine with that of the database.
+func TestSkew_Reported(t *testing.T) {
+	db := sqldbtest.Postgres(t)
+	d, err := openTables(t.Context(), db)
+	require.NoError(t, err)
+	text, err := d.skew(t.Context(), time.Now)
+	require.NoError(t, err)
+	require.Empty(t, text)
+	text, err = d.skew(t.Context(), func() time.Time { return time.Now().Add(-time.Hour) })
+	require.NoError(t, err)
+	require.Contains(t, text, "differ by 1h0m0s")
+}
+
+func TestCertificate_Validity(t *testing.T) {
+	from := time.Unix(1_700_000_000, 0)
+	secure := &tls.Config{Certificates: []tls.Certificate{{Leaf: &x509.Certificate{NotBefore: from, NotAfter: from.Add(90 * day)}}}}
+	for after, says := range map[time.Duration]string{
+		-time.Hour: "is the clock", time.Hour: "", 80 * day: "expires at 2024-02-12", 91 * day: "expired at 2024-02-12",
+	} {
+		text := certificateText(secure, from.Add(after))
+		require.Contains(t, text, says)
+		require.Equal(t, says == "", text == "")
+	}
+	require.Empty(t, certificateText(nil, from))
 }
 
 // TestSteadyBody_LongUpload uploads to a server whose time limit for the whole request has passed before the body is read.

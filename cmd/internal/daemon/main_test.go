@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 		stop()
 		os.Exit(code)
 	}
+	if text := os.Getenv(killableVariable); text != "" {
+		os.Exit(killableMain(text))
+	}
 	code := sqldbtest.Main(m)
 	if code == 0 {
 		http.DefaultClient.CloseIdleConnections()

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +20,17 @@ const metricsPath = serving.MetricsPath
 func (d *Daemon) metricsPage() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(d.counted)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "scim_daemon_halted_apps", Help: "Number of apps that are halted since a start with --start-halted. NaN: unknown.",
+	}, func() float64 {
+		ctx, cancel := context.WithTimeout(d.stopping, healthTime)
+		defer cancel()
+		halted, err := d.engineStore.HaltedApps(ctx, haltedAtStart)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(len(halted))
+	}))
 	return promhttp.HandlerFor(byTenant{registry}, promhttp.HandlerOpts{})
 }
 

@@ -43,7 +43,7 @@ func (n names) apps(ctx context.Context, prefix string) (all []control.App, err 
 
 // App implements control.Names.
 func (n names) App(ctx context.Context, id string) (control.App, error) {
-	_, err := n.store.Target(ctx, id)
+	_, err := n.store.App(ctx, id)
 	if errors.Is(err, engine.ErrUnknownApp) {
 		err = engine.ErrNotFound
 	}

@@ -45,5 +45,5 @@ func TestOpenAPI_AllOperations(t *testing.T) {
 		require.Equal(t, op.Access, ids[op.ID], op.ID)
 		own++
 	}
-	require.Len(t, ids, own+6)
+	require.Len(t, ids, own+8)
 }

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Options configure a Daemon. The zero value stores everything in DefaultDB, on the address DefaultListen.
@@ -25,8 +28,18 @@ type Options struct {
 	BehindProxy bool
 	// Keys defines the keys that encrypt secrets at rest.
 	Keys KeyOptions
-	// AdminToken is a token with all permissions for all tenants. Default: random, printed at the first start with a database.
+	// AcceptLostKey starts the daemon although the keys do not decrypt all secrets in the database. Default: it does not start.
+	AcceptLostKey bool
+	// StartHalted halts all apps before the engine starts, such as after a restore. Default: the engine continues with its work.
+	StartHalted bool
+	// AdminToken is a token with all permissions for all tenants. Default: that in AdminTokenFile. Without a file, the first start with a
+	// database creates a random one.
 	AdminToken string
+	// AdminTokenFile contains the admin token. The first start with a database creates the file with a random token if it does not exist.
+	// Default: with TokenElsewhere, none; otherwise the file PATH.admin-token next to an SQLite database.
+	AdminTokenFile string
+	// TokenElsewhere means that the caller passes Ready.AdminToken to the operator, such as on a terminal or in the ready file.
+	TokenElsewhere bool
 	// ReadyFile is written when all services are available. Default: none.
 	ReadyFile string
 	// Egress is the policy for the addresses of targets and of endpoints of webhooks: any, private or public. Default: any on a loopback
@@ -46,6 +59,8 @@ type Options struct {
 	Limits Limits
 	// Audit limits the audit log.
 	Audit AuditLimits
+	// Retention limits the stored history.
+	Retention Retention
 	// Config is a YAML file with settings, tokens and apps. Default: none.
 	Config string
 	// LookupEnv returns the variables that the file refers to. Default: none are set.
@@ -59,6 +74,15 @@ type Options struct {
 	Traces TraceOptions
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
+
+	hooks hooks
+}
+
+// hooks replace parts of a daemon in tests that end the process at a certain point. Default: no replacement.
+type hooks struct {
+	store     func(store.All) store.All // of the engine
+	transport http.RoundTripper         // to targets
+	handler   func(http.Handler) http.Handler
 }
 
 // WebhookOptions define the retries of webhooks.
@@ -86,10 +110,60 @@ type AuditLimits struct {
 	Rows int64         // Default: 1,000,000
 }
 
+// Retention limits the stored history. Each limit applies independently: what exceeds one of them is removed.
+type Retention struct {
+	Exchanges   RetentionLimit // requests to targets with their responses. Default: 30 days, 1,000,000 of all apps
+	Events      RetentionLimit // lifecycle events. Default: 90 days, 10,000 of each app
+	Deleted     RetentionLimit // versions of deleted users, groups and apps. Default: 90 days, 1,000,000 of all apps
+	DeadLetters RetentionLimit // undeliverable messages of webhooks. Default: 30 days, 1000 of each endpoint
+	// Every is the interval at which old objects are removed. Default: 10 minutes.
+	Every time.Duration
+}
+
+// RetentionLimit limits stored objects by age and by number.
+type RetentionLimit struct {
+	Age  time.Duration
+	Rows int64
+}
+
+// retentionDefaults are the defaults of Retention.
+var retentionDefaults = Retention{
+	Exchanges: RetentionLimit{30 * day, 1_000_000}, Events: RetentionLimit{90 * day, engine.KeptEvents},
+	Deleted: RetentionLimit{90 * day, 1_000_000}, DeadLetters: RetentionLimit{30 * day, 1000}, Every: 10 * time.Minute,
+}
+
+const day = 24 * time.Hour
+
+// with returns the limits with those of other where r has none.
+func (r Retention) with(other Retention) Retention {
+	limit := func(a, b RetentionLimit) RetentionLimit { return RetentionLimit{or(a.Age, b.Age), or(a.Rows, b.Rows)} }
+	return Retention{
+		limit(r.Exchanges, other.Exchanges), limit(r.Events, other.Events), limit(r.Deleted, other.Deleted),
+		limit(r.DeadLetters, other.DeadLetters), or(r.Every, other.Every),
+	}
+}
+
+func (r Retention) check() error {
+	for name, l := range map[string]RetentionLimit{
+		"exchanges": r.Exchanges, "events": r.Events, "deleted objects": r.Deleted, "dead letters": r.DeadLetters,
+	} {
+		if l.Age < time.Minute || l.Rows < 1 {
+			return fmt.Errorf("the limits of the %s must be at least 1m and 1", name)
+		}
+	}
+	if r.Events.Rows < minEvents {
+		return fmt.Errorf("the number of events of an app must be at least %d", minEvents)
+	}
+	return nil
+}
+
+// minEvents is the minimum of sqlstore.Options.KeepEvents.
+const minEvents = 100
+
 const (
 	defaultRate      = 500
 	defaultInFlight  = 64
-	defaultAuditAge  = 90 * 24 * time.Hour
+	defaultAuditAge  = 90 * day
 	defaultAuditRows = 1_000_000
 )
 
@@ -126,6 +200,7 @@ func (o *Options) complete() {
 	if o.Audit.Rows == 0 {
 		o.Audit.Rows = defaultAuditRows
 	}
+	o.Retention = o.Retention.with(retentionDefaults)
 }
 
 // Check returns an error for options or a configuration file that cannot work, before anything is created. Start checks the same.
@@ -153,6 +228,12 @@ func (o Options) check() error {
 	}
 	if o.Audit.Age < 0 || o.Audit.Rows < 0 {
 		return errors.New("the limits of the audit log must be positive")
+	}
+	if err := o.Retention.check(); err != nil {
+		return err
+	}
+	if o.AdminToken != "" && o.AdminTokenFile != "" {
+		return errors.New("an admin token and a file with one exclude each other: set one of them")
 	}
 	if len(o.AdminToken) > 0 && len(o.AdminToken) < minToken {
 		return fmt.Errorf("the admin token has %d characters: at least %d are required", len(o.AdminToken), minToken)

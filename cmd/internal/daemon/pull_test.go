@@ -152,8 +152,8 @@ func accounts(target *enginetest.Target) (users []string, members int) {
 	return users, members
 }
 
-// lies are the responses of an endpoint that contain no desired state, with what the task shows.
-var lies = []struct {
+// faults are the responses of an endpoint that contain no desired state, with what the task shows.
+var faults = []struct {
 	name    string
 	respond http.HandlerFunc
 	reason  string
@@ -211,7 +211,7 @@ func TestPull_FaultDeactivatesNoAccount(t *testing.T) {
 
 		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 		defer other.Close()
-		for i, lie := range append(slices.Clone(lies), struct {
+		for i, fault := range append(slices.Clone(faults), struct {
 			name    string
 			respond http.HandlerFunc
 			reason  string
@@ -220,18 +220,18 @@ func TestPull_FaultDeactivatesNoAccount(t *testing.T) {
 		}, "redirects are not followed"}) {
 			family := fmt.Sprint("B", i)
 			idp.set("u-1", "active", family)
-			idp.fail(lie.respond)
+			idp.fail(fault.respond)
 			c.do(http.StatusOK, http.MethodPost, "/apps/crm/marks", all)
-			eventually(t, lie.name, func() bool {
-				return strings.Count(c.do(http.StatusOK, http.MethodGet, "/apps/crm/tasks", "").body, lie.reason) >= 4
+			eventually(t, fault.name, func() bool {
+				return strings.Count(c.do(http.StatusOK, http.MethodGet, "/apps/crm/tasks", "").body, fault.reason) >= 4
 			})
 			now, in := accounts(target)
-			require.Equal(t, before, now, lie.name)
-			require.Equal(t, 3, in, lie.name)
+			require.Equal(t, before, now, fault.name)
+			require.Equal(t, 3, in, fault.name)
 			idp.fail(nil)
 			settle()
 			before, _ = accounts(target)
-			require.Equal(t, "u-1@example.com "+family+" true", before[0], lie.name)
+			require.Equal(t, "u-1@example.com "+family+" true", before[0], fault.name)
 		}
 
 		// After a restart, the stored secret signs the queries. Only an explicit state deactivates.
@@ -262,7 +262,8 @@ func TestPull_HangingEndpoint(t *testing.T) {
 		released := make(chan struct{})
 		defer close(released)
 		slow.fail(func(http.ResponseWriter, *http.Request) { <-released })
-		acme, other := callerOf(t, d).as("acme", "apps", "read", "write", "secrets"), callerOf(t, d).as("other", "apps", "read", "write", "secrets")
+		acme := callerOf(t, d).as("acme", "apps", "read", "write", "secrets")
+		other := callerOf(t, d).as("other", "apps", "read", "write", "secrets")
 		hung, hungURL := newTarget(t)
 		quick, quickURL := newTarget(t)
 		acme.do(http.StatusOK, http.MethodPut, "/apps/crm", pullBody(1, hungURL, slow.URL))

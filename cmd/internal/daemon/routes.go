@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/engine/desired"
 	"github.com/scimwright/scimwright/engine/desired/desiredapi"
 	"github.com/scimwright/scimwright/engine/webhooks/webhooksapi"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -34,10 +36,12 @@ const maxStreams = 1000
 // handler returns the handler of all paths.
 func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	d.usage = newUsage(d.options.Limits, time.Now)
-	audit := newRecorder(d.db, d.options.Audit, time.Now, d.options.Logger)
+	audit := newRecorder(d.db, d.options.Logger)
 	d.OnClose(audit.close)
 	g := &guard{db: d.db, usage: d.usage, audit: audit, settings: &d.settings, now: time.Now}
-	own, err := newOwn(&api{db: d.db, store: d.store, hooks: d.hooks, now: time.Now}, g, d.options)
+	own, err := newOwn(&api{
+		db: d.db, store: d.store, hooks: d.hooks, now: time.Now, seal: d.seal, engineStore: d.engineStore, engine: d.engine,
+	}, g, d.options)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +105,7 @@ const maxInFlight = 256 << 20
 func newOwn(a *api, g rest.Guard, o Options) (*rest.Handler, error) {
 	return rest.NewHandler(a.routes(), rest.Options{
 		Guard: g, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: time.Now, Logger: o.Logger,
+		Bearer: "A token of the daemon (docs/daemon.md).",
 	})
 }
 
@@ -123,7 +128,7 @@ func (d *Daemon) forgetting(next http.Handler) http.Handler {
 			return
 		}
 		id := tenantPrefix(r.Context()) + app
-		if _, err := d.store.Target(r.Context(), id); err != nil {
+		if _, err := d.store.App(r.Context(), id); errors.Is(err, engine.ErrUnknownApp) {
 			d.counted.Forget(id)
 		}
 	})
@@ -200,7 +205,7 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // live returns 200 as long as the process responds.
-func (d *Daemon) live(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "") }
+func (d *Daemon) live(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "", nil) }
 
 // healthTime is the time limit of the checks of readiness.
 const healthTime = 5 * time.Second
@@ -209,7 +214,34 @@ const healthTime = 5 * time.Second
 func (d *Daemon) readiness(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 	defer cancel()
-	writeHealth(w, d.notReady(ctx))
+	problem := d.notReady(ctx)
+	if problem != "" {
+		writeHealth(w, problem, nil)
+		return
+	}
+	writeHealth(w, "", d.warnings(ctx))
+}
+
+// warnings returns what an operator has to do although the daemon is ready: apps that are halted since the start, a certificate that expires,
+// and secrets that no key decrypts. The response has no names.
+func (d *Daemon) warnings(ctx context.Context) (texts []string) {
+	if halted, err := d.engineStore.HaltedApps(ctx, haltedAtStart); err == nil && len(halted) > 0 {
+		texts = append(texts, counted.Of(len(halted), "app")+" halted since the start with --start-halted: resume each of them, or all with "+
+			"\"scimwright engine resume --halted-at-start\"")
+	}
+	if text := certificateText(d.secure, time.Now()); text != "" {
+		texts = append(texts, text)
+	}
+	if d.lost.Load() { // without lost secrets at the start, there are none now
+		text, err := d.unreadableText(ctx)
+		if err == nil && text == "" {
+			d.lost.Store(false)
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // notReady returns why the daemon is not ready, empty if it is. Errors of the database go to the log only.
@@ -230,10 +262,17 @@ func (d *Daemon) notReady(ctx context.Context) string {
 	return "the engine of this process is not valid: its heartbeats did not arrive"
 }
 
-func writeHealth(w http.ResponseWriter, problem string) {
-	status, text := http.StatusOK, map[string]string{"status": "ok"}
+// health is the response of livePath and readyPath.
+type health struct {
+	Status   string   `json:"status"`
+	Reason   string   `json:"reason,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func writeHealth(w http.ResponseWriter, problem string, warnings []string) {
+	status, text := http.StatusOK, health{Status: "ok", Warnings: warnings}
 	if problem != "" {
-		status, text = http.StatusServiceUnavailable, map[string]string{"status": "unavailable", "reason": problem}
+		status, text = http.StatusServiceUnavailable, health{Status: "unavailable", Reason: problem}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache, no-store")

@@ -36,7 +36,12 @@ CREATE TABLE {daemon_audit} (
 	status    BIGINT NOT NULL              -- of the response, 0 until it is known
 );
 CREATE INDEX {.daemon_audit_tenant} ON {daemon_audit} (tenant, seq);
-CREATE INDEX {.daemon_audit_at} ON {daemon_audit} (at);`,
+CREATE INDEX {.daemon_audit_at} ON {daemon_audit} (at);`, `
+CREATE TABLE {daemon_key} (                -- the keys that may have encrypted secrets
+	id      KEY PRIMARY KEY,               -- random
+	sealed  TEXT NOT NULL,                 -- a text that the key has encrypted
+	created BIGINT NOT NULL
+);`,
 }
 
 // database is the database of a daemon: the tables of the daemon and, with the same prefix, those of the engine.

@@ -54,6 +54,7 @@ func (o Options) with(f *configFile) Options {
 	o.Listen, o.DB, o.Egress = or(o.Listen, f.Listen), or(o.DB, f.DB), or(o.Egress, f.Egress)
 	o.TLSCert, o.TLSKey, o.ClientCA = or(o.TLSCert, f.TLSCert), or(o.TLSKey, f.TLSKey), or(o.ClientCA, f.ClientCA)
 	o.BehindProxy = o.BehindProxy || f.BehindProxy
+	o.StartHalted = o.StartHalted || f.StartHalted
 	if o.Keys == (KeyOptions{}) {
 		o.Keys = KeyOptions{File: f.KeyFile, Command: f.KeyCommand}
 	}
@@ -75,6 +76,11 @@ func (o Options) with(f *configFile) Options {
 		if t.Hosts == nil {
 			t.Hosts = f.Traces.Hosts
 		}
+	}
+	if h := f.Retention; h != nil {
+		o.Retention = o.Retention.with(Retention{
+			Exchanges: h.Exchanges.limit(), Events: h.Events.limit(), Deleted: h.Deleted.limit(), DeadLetters: h.DeadLetters.limit(),
+		})
 	}
 	return o
 }

@@ -160,6 +160,16 @@ func (d *database) deleteToken(ctx context.Context, tenant, id string) (found bo
 	return found, err
 }
 
+// hasAdminToken reports whether the database has an admin token.
+func (d *database) hasAdminToken(ctx context.Context) (bool, error) {
+	var n int
+	err := d.reader().QueryRow(ctx, `SELECT COUNT(*) FROM {daemon_token} WHERE id = ?`, bootstrap).Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("read the admin token: %w", err)
+	}
+	return n > 0, err
+}
+
 // bootstrapToken stores the admin token. Without one it creates a random token if the database has no token with this id, and returns its
 // value, which is not stored.
 func (d *database) bootstrapToken(ctx context.Context, given string, now time.Time) (created string, err error) {

@@ -92,8 +92,8 @@ const (
 	callerSpan  = "00f067aa0ba902b7"
 )
 
-// TestTraces_CallerToTarget checks that the traceparent of a caller continues through the request, the mark and the sequence to the requests
-// to the target, that the target does not get it, and that the log has it.
+// TestTraces_CallerToTarget checks that the traceparent of a caller continues through the request, the mark and the sequence to the
+// requests to the target, that the target does not get it, and that the log has it.
 func TestTraces_CallerToTarget(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		target, _ := newTarget(t)

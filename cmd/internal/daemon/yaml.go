@@ -60,7 +60,10 @@ func parseYAML(data []byte, shape any) (any, positions, error) {
 	if err != nil {
 		var syntax yaml.Error
 		if errors.As(err, &syntax) && syntax.GetToken() != nil {
-			return nil, nil, fmt.Errorf("%s: %s", place(syntax.GetToken()), syntax.GetMessage())
+			if message := syntax.GetMessage(); !strings.Contains(message, "'\t'") {
+				return nil, nil, fmt.Errorf("%s: %s", place(syntax.GetToken()), message)
+			}
+			return nil, nil, fmt.Errorf("%s: the line begins with a tab: YAML requires spaces", place(syntax.GetToken()))
 		}
 		return nil, nil, errors.New("1:1: the file is not YAML")
 	}

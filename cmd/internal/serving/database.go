@@ -13,10 +13,12 @@ const DatabaseName = "scimwright.db"
 
 // CheckDatabase rejects databases that are neither SQLite nor PostgreSQL before anything is created.
 func CheckDatabase(databaseURL string) error {
-	scheme, _, found := strings.Cut(databaseURL, ":")
+	scheme, rest, found := strings.Cut(databaseURL, ":")
 	switch {
 	case !found:
 		return fmt.Errorf("the database %q has no scheme: use sqlite:PATH or postgres://USER@HOST/NAME", databaseURL)
+	case scheme == "sqlite" && rest == "":
+		return fmt.Errorf("the database %q names no file: use sqlite:PATH", databaseURL)
 	case !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
 		return fmt.Errorf("databases of the kind %q are not supported: use sqlite:PATH or postgres://USER@HOST/NAME", scheme)
 	}

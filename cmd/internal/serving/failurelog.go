@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -125,9 +126,13 @@ func keyOf(a slog.Attr) string {
 	case slog.KindTime, slog.KindDuration, slog.KindInt64, slog.KindUint64, slog.KindFloat64:
 		return ""
 	default:
-		return fmt.Sprintf("%s=%q ", a.Key, a.Value.Resolve().String())
+		return fmt.Sprintf("%s=%q ", a.Key, localPort.ReplaceAllString(a.Value.Resolve().String(), "->"))
 	}
 }
+
+// localPort matches the port of this end in the error of a connection, such as in "read tcp 127.0.0.1:59168->127.0.0.1:5432: EOF". Each
+// connection has another one.
+var localPort = regexp.MustCompile(`:[0-9]{1,5}->`)
 
 // first reports whether a record must be logged now. If not, it counts the record.
 func (s *repeats) first(key string, r slog.Record, next slog.Handler) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -42,8 +43,11 @@ func Scheduler(
 	if err := pool.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
 		return nil, fmt.Errorf("connections for jobs: %w", err)
 	}
-	return riverjobs.Open(ctx, pool, riverjobs.Options{Schema: riverSchema(schema), Logger: log})
+	return riverjobs.Open(ctx, pool, riverjobs.Options{Schema: riverSchema(schema), Poll: jobPoll, Logger: log})
 }
+
+// jobPoll is the interval at which a process searches for jobs that other processes have inserted. Its own jobs start immediately.
+const jobPoll = 4 * time.Second
 
 // plainSchema matches the schemas whose name is part of the name of River's schema.
 var plainSchema = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,33}$`)

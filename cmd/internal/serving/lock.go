@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -34,6 +37,10 @@ func LockFile(path string) (unlock func() error, err error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	locked, err := lock.TryLock()
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the directory %s of the data does not exist: create it, or choose another one", filepath.Dir(path))
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return nil, fmt.Errorf("the directory %s of the data is not writable for this user: %w", filepath.Dir(path), err)
 	case err != nil:
 		return nil, fmt.Errorf("lock the data: %w", err)
 	case !locked:

@@ -153,9 +153,10 @@ func (d draw) visible(r *conformance.Result) bool {
 	return true
 }
 
-// named returns the greatest number of causes that name different mutants of the draw. A cause names a mutant if its telling check, the
-// first of its checks, complains about a server with this mutant alone.
-func (d draw) named(found []causes.Cause) int {
+// named assigns as many mutants of the draw as possible to causes that name them, each to a different one. It returns the index of the
+// cause of each mutant, -1 for a mutant without one. A cause names a mutant if its telling check, the first of its checks, complains about
+// a server with this mutant alone.
+func (d draw) named(found []causes.Cause) []int {
 	causeOf := make([]int, len(d.checks))
 	for i := range causeOf {
 		causeOf[i] = -1
@@ -174,13 +175,35 @@ func (d draw) named(found []causes.Cause) int {
 		}
 		return false
 	}
-	n := 0
 	for cause := range found {
-		if assign(cause, map[int]bool{}) {
-			n++
+		assign(cause, map[int]bool{})
+	}
+	return causeOf
+}
+
+// logUnnamed logs each mutant that no cause names, with the checks of its signature that complain and the causes that explain them.
+func (d draw) logUnnamed(t *testing.T, found []causes.Cause) {
+	t.Helper()
+	for i, cause := range d.named(found) {
+		if cause >= 0 {
+			continue
+		}
+		t.Logf("no cause names %s, one of %d mutants with %d causes", d.mutants[i].ID, len(d.mutants), len(found))
+		for _, c := range found {
+			for _, id := range c.Checks {
+				if !slices.Contains(d.checks[i], id) {
+					continue
+				}
+				var others []string
+				for other, checks := range d.checks {
+					if other != i && slices.Contains(checks, id) {
+						others = append(others, d.mutants[other].ID)
+					}
+				}
+				t.Logf("  %s is in the cause %s (%d checks); other mutants with this check: %v", id, c.ID, len(c.Checks), others)
+			}
 		}
 	}
-	return n
 }
 
 var seed = flag.Uint64("causes.seed", 0, "add `N` to the seeds of the random choices of TestCauses_NameMutants")
@@ -276,7 +299,7 @@ func (s *score) add(t *testing.T, d draw, r *conformance.Result) bool {
 	}
 	tolerance := min(1, s.mutants-1)
 	count := func(found []causes.Cause, differences map[int]int, named *int) bool {
-		n := d.named(found)
+		n := len(slices.DeleteFunc(d.named(found), func(cause int) bool { return cause < 0 }))
 		*named += n
 		differences[len(found)-s.mutants]++
 		return n >= s.mutants-tolerance && max(len(found)-s.mutants, s.mutants-len(found)) <= tolerance
@@ -287,6 +310,7 @@ func (s *score) add(t *testing.T, d draw, r *conformance.Result) bool {
 	} else {
 		t.Logf("mutants %v have the causes %v", ids, tellingChecks(found))
 	}
+	d.logUnnamed(t, found)
 	others := slices.DeleteFunc(causes.Signatures(), func(signature causes.Signature) bool { return includes(ids, signature.Faults) })
 	if count(causes.Explain(r, others), s.heldOutDifferences, &s.heldOutNamed) {
 		s.heldOut++

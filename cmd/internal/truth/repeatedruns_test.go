@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -95,6 +96,61 @@ func TestSuite_ItemWithoutID(t *testing.T) {
 	require.Equal(t, conformance.Warn, outcomeOf(first, "create.malformed-json"))
 	second := suite(t, server, "list")
 	require.Equal(t, conformance.Pass, outcomeOf(second, "list.walk"))
+}
+
+// losesOne returns a handler that does not execute one of several concurrent PATCHes and returns success, each time another one: for the
+// first group the one that adds the user ann, for the second group the one that adds ben, and the same with the attributes of users.
+func losesOne(next http.Handler) http.Handler {
+	var mu sync.Mutex
+	labels := map[string]string{} // by id of the user
+	lost := map[string]string{}   // by path
+	turns := map[bool]int{}
+	choices := map[bool][]string{true: {"ann", "ben", "cat", "dan"}, false: {`"name.givenName"`, `"name.familyName"`, `"displayName"`}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		rec := httptest.NewRecorder()
+		if r.Method == http.MethodPatch {
+			group := strings.Contains(r.URL.Path, "/Groups/")
+			if lost[r.URL.Path] == "" {
+				lost[r.URL.Path] = choices[group][turns[group]%len(choices[group])]
+				turns[group]++
+			}
+			text := string(body)
+			for id, label := range labels {
+				text = strings.ReplaceAll(text, id, label)
+			}
+			if strings.Contains(text, lost[r.URL.Path]) {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		}
+		next.ServeHTTP(rec, r)
+		var created struct{ ID, UserName string }
+		if r.Method == http.MethodPost && json.Unmarshal(rec.Body.Bytes(), &created) == nil {
+			for _, name := range choices[true] {
+				if strings.Contains(created.UserName, "-"+name+"@") {
+					labels[created.ID] = name
+				}
+			}
+		}
+		maps.Copy(w.Header(), rec.Header())
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(rec.Body.Bytes())
+	})
+}
+
+// TestSuite_RacesLoseDifferently checks that a lost change is a finding that is not unsteady if the repetition of the check loses another
+// change.
+func TestSuite_RacesLoseDifferently(t *testing.T) {
+	t.Parallel()
+	r := suite(t, losesOne(newReferenceServer(t)), "concurrency.add-members", "concurrency.patch-attributes")
+	require.Zero(t, r.Steadiness.UnsteadyFindings)
+	for _, c := range r.Checks {
+		require.Equal(t, conformance.Fail, c.Outcome, describe(c))
+	}
 }
 
 func outcomeOf(r *conformance.Result, id string) conformance.Outcome {

@@ -23,9 +23,11 @@ type App struct {
 	Halts         []engine.Halt   `json:"halts"` // including the halts for all apps
 }
 
-// LaneRunning is the state of a lane that is neither on hold nor suspended. The other states are the kinds of holds and the reasons of
-// suspensions.
-const LaneRunning = "running"
+// States of a lane. The other states are the kinds of holds and the reasons of suspensions.
+const (
+	LaneRunning    = "running"    // neither on hold nor suspended
+	LaneUnreadable = "unreadable" // the directory returns an error for the target, such as credentials that cannot be decrypted
+)
 
 // Lane is the state of an app's lane: whether changes are sent, or the reason why not.
 type Lane struct {

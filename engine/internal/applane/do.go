@@ -34,7 +34,7 @@ func (w *work) Do(ctx context.Context, t lane.Task, sent func()) (lane.Signal, e
 		Settings: w.Settings, Ledger: w.Store, Directory: w.Directory, Knowledge: w.knowledge, Connection: connection,
 		Lease: w.ownership.Lease, Valid: w.ownership.Valid, Sent: sent,
 		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
-			return connection.Line(w.limiter, record, secrets...)
+			return connection.Line(w.ownership.Lease.Tenant, w.limiter, record, secrets...)
 		},
 	}.Run(ctx, row, first)
 	ended(end, err)

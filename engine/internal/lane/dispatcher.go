@@ -46,7 +46,9 @@ type Ownership struct {
 	wake     chan struct{}
 	draining chan struct{}
 	drain    sync.Once
-	surplus  bool // the lane is handed over; guarded by Dispatcher.mu
+	surplus  bool      // the lane is handed over to another process or tenant; guarded by Dispatcher.mu
+	yielded  time.Time // when it was handed over to another tenant; guarded by Dispatcher.mu
+	begun    time.Time
 	done     chan struct{}
 }
 
@@ -70,14 +72,15 @@ func (t *Ownership) startDrain() { t.drain.Do(func() { close(t.draining) }) }
 // notBefore.
 type Func func(ctx context.Context, t *Ownership) (hold engine.Hold, notBefore time.Time)
 
-// Options configures a Dispatcher; all fields are required.
+// Options configures a Dispatcher; all fields except Tenants are required.
 type Options struct {
-	Leases store.Leases
-	Fleet  Fleet
-	Sweep  time.Duration // interval between two searches for pending lanes, if Wake is not called
-	Lanes  int           // maximum number of lanes owned concurrently
-	Now    func() time.Time
-	Logger *slog.Logger
+	Leases  store.Leases
+	Tenants store.Tenants // nil if the store cannot divide the lanes among tenants
+	Fleet   Fleet
+	Sweep   time.Duration // interval between two searches for pending lanes, if Wake is not called
+	Lanes   int           // maximum number of lanes owned concurrently
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 // Dispatcher finds pending lanes and runs them.
@@ -97,6 +100,9 @@ type Dispatcher struct {
 	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by
 	// Run only.
 	uncertain string
+
+	served  string    // the last tenant that has got a quota; used by Run only
+	yielded time.Time // the last search for tenants that wait while no lane is free; used by Run only
 }
 
 // NewDispatcher returns a dispatcher that waits for Run.
@@ -204,7 +210,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	known := d.known()
 	call, stop := context.WithTimeout(ctx, claimTimeout)
 	defer stop()
-	leases, err := d.o.Leases.Claim(call, p.ID(), due, limit)
+	leases, err := d.claim(call, p, due, limit)
 	if d.uncertain == p.ID() && err == nil {
 		leases, err = d.lost(call, p, leases, known)
 	}
@@ -266,7 +272,7 @@ func (d *Dispatcher) known() map[string]bool {
 // begin runs a lane in the background.
 func (d *Dispatcher) begin(ctx context.Context, p Process, l engine.Lease, f Func, lanes *sync.WaitGroup) {
 	t := &Ownership{
-		Lease: l, process: p, wake: make(chan struct{}, 1), draining: make(chan struct{}), done: make(chan struct{}),
+		Lease: l, process: p, wake: make(chan struct{}, 1), draining: make(chan struct{}), done: make(chan struct{}), begun: time.Now(),
 	}
 	d.mu.Lock()
 	d.count()

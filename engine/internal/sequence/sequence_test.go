@@ -160,7 +160,7 @@ func TestRun_Order(t *testing.T) {
 				Valid: func() bool { return !c.late || r.log[len(r.log)-1] != "POST" },
 				Sent:  func() { r.log = append(r.log, "sent") },
 				Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
-					return line{connection.Line(connector.RateLimiter("app"), record, secrets...), r}
+					return line{connection.Line("", connector.RateLimiter("app"), record, secrets...), r}
 				},
 			}.Run(t.Context(), r.row, false)
 			require.ErrorIs(t, err, c.lost)

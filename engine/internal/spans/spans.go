@@ -83,7 +83,8 @@ func (t *Tracer) Lane(ctx context.Context, l engine.Lease) (_ context.Context, e
 	if t == nil {
 		return ctx, func() {}
 	}
-	ctx, span := t.tracer.Start(ctx, "lane", trace.WithNewRoot(), trace.WithAttributes(attributeApp.String(l.App), attributeEpoch.Int64(l.Epoch)))
+	ctx, span := t.tracer.Start(ctx, "lane", trace.WithNewRoot(),
+		trace.WithAttributes(attributeApp.String(l.App), attributeEpoch.Int64(l.Epoch)))
 	return ctx, func() { span.End() }
 }
 

@@ -28,13 +28,13 @@ type Options struct {
 // Connector connects to the targets of all apps of an engine.
 type Connector struct {
 	o           Options
-	sharedSlots *semaphore.Weighted // slots for the requests of all apps, in order of arrival
-	limiters    sync.Map            // *lane.RateLimiter by app
+	sharedSlots *slots   // slots for the requests of all apps
+	limiters    sync.Map // *lane.RateLimiter by app
 }
 
 // NewConnector returns a Connector.
 func NewConnector(o Options) *Connector {
-	return &Connector{o: o, sharedSlots: semaphore.NewWeighted(int64(o.Concurrency))}
+	return &Connector{o: o, sharedSlots: newSlots(o.Concurrency)}
 }
 
 // RateLimiter returns the rate limiter of an app, which outlives connections and leases.
@@ -59,7 +59,7 @@ type Connection struct {
 	names       *regexp.Regexp // names to which an account is only renamed after a decision; nil matches no name
 	windows     []window       // maintenance windows
 	slots       *semaphore.Weighted
-	sharedSlots *semaphore.Weighted // slots of the connector
+	sharedSlots *slots // slots of the connector
 }
 
 // Connect returns the connection to a target. An error in the configuration is in Connection.Broken.

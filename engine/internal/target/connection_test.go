@@ -2,6 +2,8 @@ package target_test
 
 import (
 	"context"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +63,50 @@ func TestConnection_Is(t *testing.T) {
 	}
 }
 
+// TestLine_TenantsShareTurns checks that a free slot belongs to the tenant with the fewest requests in flight, and that one tenant uses all
+// slots if no other has a request.
+func TestLine_TenantsShareTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := connector(4)
+		var mu sync.Mutex
+		var order []string
+		request := func(tenant, app string, wait time.Duration) {
+			l := all.Connect(valid).Line(tenant, all.RateLimiter(tenant+app), func(wirelog.Exchange) {})
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			done, err := l.Turn(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				order = append(order, tenant+" gave up")
+				return
+			}
+			order = append(order, tenant)
+			time.AfterFunc(time.Second, done)
+		}
+		for n := range 12 {
+			go request("many", strconv.Itoa(n), time.Minute)
+		}
+		synctest.Wait()
+		require.Equal(t, []string{"many", "many", "many", "many"}, order)
+		go request("impatient", "app", 500*time.Millisecond)
+		synctest.Wait()
+		go request("few", "one", time.Minute)
+		go request("few", "two", time.Minute)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, "impatient gave up", order[4])
+		require.ElementsMatch(t, []string{"few", "few", "many", "many"}, order[5:9], "the next four slots, which become free together")
+		require.Len(t, order, 15)
+		order = nil
+		for n := range 4 { // nothing is left of the tenants
+			go request("few", strconv.Itoa(n), time.Millisecond)
+		}
+		synctest.Wait()
+		require.Equal(t, []string{"few", "few", "few", "few"}, order)
+	})
+}
+
 // TestLine_Turns checks that one app uses at most half of all request slots, and that an app that gives up waiting for a slot releases its
 // own.
 func TestLine_Turns(t *testing.T) {
@@ -71,7 +117,7 @@ func TestLine_Turns(t *testing.T) {
 		for _, app := range []string{"a", "b", "c"} {
 			pace := all.RateLimiter(app)
 			require.Same(t, pace, all.RateLimiter(app))
-			lines[app] = all.Connect(valid).Line(pace, func(wirelog.Exchange) {})
+			lines[app] = all.Connect(valid).Line("", pace, func(wirelog.Exchange) {})
 		}
 		turn := func(app string, wait time.Duration) (func(), error) {
 			ctx, cancel := context.WithTimeout(t.Context(), wait)

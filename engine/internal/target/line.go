@@ -12,17 +12,18 @@ import (
 // Line sends the requests of one sequence.
 type Line struct {
 	connection *Connection
+	tenant     string
 	pace       *lane.RateLimiter
 	client     *connect.Client
 }
 
-// Line returns a line that passes each exchange to record; secrets are further values to redact.
-func (c *Connection) Line(pace *lane.RateLimiter, record func(wirelog.Exchange), secrets ...string) *Line {
-	return &Line{connection: c, pace: pace, client: c.Client.Record(record, secrets...)}
+// Line returns a line for an app of a tenant, which passes each exchange to record; secrets are further values to redact.
+func (c *Connection) Line(tenant string, pace *lane.RateLimiter, record func(wirelog.Exchange), secrets ...string) *Line {
+	return &Line{connection: c, tenant: tenant, pace: pace, client: c.Client.Record(record, secrets...)}
 }
 
-// Turn waits until a request may be sent: for a slot of the app, for its rate limit, and for a slot of all apps. The caller calls done
-// after the request.
+// Turn waits until a request may be sent: for a slot of the app, for its rate limit, and for a slot of all apps, which the tenants share.
+// The caller calls done after the request.
 func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 	c := l.connection
 	if err := c.slots.Acquire(ctx, 1); err != nil {
@@ -32,11 +33,11 @@ func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 		c.slots.Release(1)
 		return nil, err
 	}
-	if err := c.sharedSlots.Acquire(ctx, 1); err != nil {
+	if err := c.sharedSlots.acquire(ctx, l.tenant); err != nil {
 		c.slots.Release(1)
 		return nil, err
 	}
-	return func() { c.sharedSlots.Release(1); c.slots.Release(1) }, nil
+	return func() { c.sharedSlots.release(l.tenant); c.slots.Release(1) }, nil
 }
 
 // Do sends a request.

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
@@ -85,7 +86,20 @@ var _ jobs.Scheduler = (*Scheduler)(nil)
 
 // polls is River's driver without LISTEN and NOTIFY, which do not work through PgBouncer in transaction mode. River then polls, and starts
 // the jobs that this process inserts immediately.
-type polls struct{ *riverpgxv5.Driver }
+//
+// River also reads every two seconds whether a queue is paused. This package pauses no queue, so the state is cached: see queues.
+type polls struct {
+	*riverpgxv5.Driver
+	queues *queues
+}
+
+func newPolls(pool *pgxpool.Pool) polls {
+	driver := riverpgxv5.New(pool)
+	return polls{driver, &queues{Executor: driver.GetExecutor(), known: map[string]knownQueue{}}}
+}
+
+// GetExecutor implements riverdriver.Driver.
+func (p polls) GetExecutor() riverdriver.Executor { return p.queues }
 
 // SupportsListener implements riverdriver.Driver.
 func (polls) SupportsListener() bool { return false }
@@ -116,7 +130,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Scheduler, error
 		o: o, pool: pool, kinds: map[string]jobs.Kind{}, stopping: make(chan struct{}),
 		id: host[:min(len(host), maxHost)] + "_" + rand.Text(), held: held{jobs: map[int64]*attempt{}},
 	}
-	s.insert, err = river.NewClient(polls{riverpgxv5.New(pool)}, &river.Config{ID: s.id, Schema: o.Schema, Logger: s.logger()})
+	s.insert, err = river.NewClient(newPolls(pool), &river.Config{ID: s.id, Schema: o.Schema, Logger: s.logger()})
 	if err != nil {
 		return nil, fmt.Errorf("riverjobs: %w", err)
 	}
@@ -268,7 +282,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 				&river.PeriodicJobOpts{ID: name, RunOnStart: true}))
 		}
 	}
-	client, err := river.NewClient(polls{riverpgxv5.New(s.pool)}, &river.Config{
+	client, err := river.NewClient(newPolls(s.pool), &river.Config{
 		ID: s.id, Schema: s.o.Schema, Logger: s.logger(), ErrorHandler: &errorLog{s.o.Logger},
 		Queues:              map[string]river.QueueConfig{queue: {MaxWorkers: s.o.Workers}, longQueue: {MaxWorkers: s.o.LongWorkers}},
 		Workers:             workers,

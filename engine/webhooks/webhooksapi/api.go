@@ -200,7 +200,7 @@ func secret[Req, Resp any](a *api, op rest.Op[Req, Resp]) rest.Op[Req, Resp] {
 // members are the names of fields in JSON.
 var members = map[string]string{
 	"App": "app", "Prefix": "app", "URL": "url", "Types": "types", "Description": "description", "Secret": "secret",
-	"overlap": "overlapSeconds",
+	"overlap": "overlapSeconds", "Key": "Idempotency-Key",
 }
 
 // rejected converts an error of the service to an error response.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/webhooks"
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -93,6 +94,7 @@ type Rotated struct {
 }
 
 type createRequest struct {
+	Key  string     `header:"Idempotency-Key" max:"200" doc:"text that the client chooses for the endpoint; a repetition of the request has the same response"`
 	Body NewWebhook `body:"required"`
 }
 
@@ -130,8 +132,11 @@ func (a *api) create(ctx context.Context, r *createRequest) (CreatedWebhook, err
 		}
 	}
 	made, secret, err := a.s.Create(ctx, e, webhooks.CreateOptions{
-		Secret: r.Body.Secret, FromStart: r.Body.FromStart, Within: tenant, MaxWithin: a.o.MaxPerTenant,
+		Secret: r.Body.Secret, FromStart: r.Body.FromStart, Key: r.Key, Within: tenant, MaxWithin: a.o.MaxPerTenant,
 	})
+	if errors.Is(err, webhooks.ErrChanged) {
+		return CreatedWebhook{}, &rest.Error{Code: rest.CodeMoved, Summary: errtext.Plain(err), Err: err}
+	}
 	return CreatedWebhook{Webhook: shown(&made, tenant), Secret: secret}, rejected(err, made.ID)
 }
 

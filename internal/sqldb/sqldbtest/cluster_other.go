@@ -38,6 +38,9 @@ func NewPair(t testing.TB) *Pair {
 // URL returns an empty string.
 func (p *Pair) URL() string { return "" }
 
+// PooledURL returns an empty string.
+func (p *Pair) PooledURL(string) string { return "" }
+
 // Kill does nothing.
 func (p *Pair) Kill() {}
 

@@ -27,17 +27,19 @@ const (
 	poolerPort    = "6432"
 )
 
-// poolerConfig is the configuration of PgBouncer; %[1]s stands for the directory of the cluster. Successive transactions of a client run on
-// different connections (server_round_robin), so that a test fails if it depends on the state of a session.
+// poolerConfig is the configuration of PgBouncer. Its parameters are the directory of the server, that of the socket of PgBouncer, the mode
+// and the size of a pool. Successive transactions of a client run on different connections (server_round_robin), so that a test fails if it
+// depends on the state of a session.
 const poolerConfig = `[databases]
 * = host=%[1]s user=postgres
 [pgbouncer]
-unix_socket_dir = %[1]s
+unix_socket_dir = %[2]s
 listen_port = ` + poolerPort + `
 auth_type = any
-pool_mode = transaction
-default_pool_size = 4
+pool_mode = %[3]s
+default_pool_size = %[4]d
 max_client_conn = 1000
+server_login_retry = 1
 server_round_robin = 1
 log_connections = 0
 log_disconnections = 0
@@ -49,9 +51,7 @@ log_stats = 0
 func PooledURL(t testing.TB, options ...Option) string {
 	t.Helper()
 	WithPostgres(t)
-	if _, err := os.Stat(poolerProgram); err != nil {
-		alltest.Lacks(t, "PgBouncer: "+poolerProgram+" does not exist")
-	}
+	needPooler(t)
 	if os.Getenv("SCIMWRIGHT_TEST_POSTGRES") != "" {
 		t.Skip("PgBouncer runs in front of the private server: unset SCIMWRIGHT_TEST_POSTGRES")
 	}
@@ -65,10 +65,28 @@ func PooledURL(t testing.TB, options ...Option) string {
 	if durable(options) {
 		admin(t, server, "ALTER DATABASE "+name+" SET synchronous_commit = on")
 	}
-	return private.pooler.databaseURL(private.dir, name)
+	return databaseURL(private.dir, name)
 }
 
-func (p *pooler) databaseURL(dir, database string) string {
+// needPooler skips a test if the machine lacks PgBouncer.
+func needPooler(t testing.TB) {
+	t.Helper()
+	if _, err := os.Stat(poolerProgram); err != nil {
+		alltest.Lacks(t, "PgBouncer: "+poolerProgram+" does not exist")
+	}
+}
+
+// transactionPool is the size of a pool in transaction mode.
+const transactionPool = 4
+
+// writePooler writes the configuration of a PgBouncer and returns its name.
+func writePooler(server, socket, mode string, size int) (string, error) {
+	config := filepath.Join(socket, "pgbouncer.ini")
+	text := fmt.Appendf(nil, poolerConfig, server, socket, mode, size)
+	return config, os.WriteFile(config, text, 0o644) //nolint:gosec // another user reads it
+}
+
+func databaseURL(dir, database string) string {
 	params := url.Values{"host": {dir}, "port": {poolerPort}, "user": {"postgres"}, "sslmode": {"disable"}}
 	return "postgres:///" + database + "?" + params.Encode()
 }
@@ -85,15 +103,15 @@ func (p *pooler) run(c *cluster) error {
 }
 
 func (p *pooler) start(c *cluster) (err error) {
-	config := filepath.Join(c.dir, "pgbouncer.ini")
-	if err := os.WriteFile(config, fmt.Appendf(nil, poolerConfig, c.dir), 0o644); err != nil { //nolint:gosec // another user reads it
+	config, err := writePooler(c.dir, c.dir, "transaction", transactionPool)
+	if err != nil {
 		return err
 	}
 	if p.server, err = startDaemon(c.dir, "pgbouncer.log", c.owner, poolerProgram, config); err != nil {
 		return err
 	}
 	// The simple protocol needs no prepared statement.
-	return p.server.await(p.databaseURL(c.dir, "postgres") + "&default_query_exec_mode=simple_protocol")
+	return p.server.await(databaseURL(c.dir, "postgres") + "&default_query_exec_mode=simple_protocol")
 }
 
 func (p *pooler) halt() error {

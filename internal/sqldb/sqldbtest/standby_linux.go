@@ -24,6 +24,10 @@ type Pair struct {
 	owner         *syscall.Credential
 	dir           string
 	primary, next *daemon
+
+	pooler   *daemon // nil without Pooled
+	mode     string
+	poolSize int
 }
 
 // NewPair starts a primary and a standby, which are stopped at the end of the test.
@@ -43,6 +47,24 @@ func (p *Pair) URL() string {
 	return "postgres:///postgres?" + params.Encode()
 }
 
+// PooledURL starts a PgBouncer in front of the pair, in the mode "transaction" or "session", and returns a URL for sqlopen.Open. Promote
+// changes its configuration. The test is skipped without PgBouncer.
+func (p *Pair) PooledURL(mode string) string {
+	p.t.Helper()
+	needPooler(p.t)
+	p.mode, p.poolSize = mode, transactionPool
+	if mode == "session" {
+		p.poolSize = 100 // a client has its connection until it disconnects
+	}
+	config, err := writePooler(p.at("primary"), p.dir, p.mode, p.poolSize)
+	require.NoError(p.t, err)
+	p.pooler, err = startDaemon(p.dir, "pgbouncer.log", p.owner, poolerProgram, config)
+	require.NoError(p.t, err)
+	url := databaseURL(p.dir, "postgres")
+	require.NoError(p.t, p.pooler.await(url+"&default_query_exec_mode=simple_protocol"))
+	return url
+}
+
 // Kill kills the primary, which does not start again. Its connections break.
 func (p *Pair) Kill() {
 	p.t.Helper()
@@ -56,6 +78,11 @@ func (p *Pair) Promote() {
 	program, err := findBinary("pg_ctl")
 	require.NoError(p.t, err)
 	require.NoError(p.t, p.run(program, "promote", "-w", "-t", "60", "-D", filepath.Join(p.at("next"), "data")))
+	if p.pooler != nil {
+		_, err := writePooler(p.at("next"), p.dir, p.mode, p.poolSize)
+		require.NoError(p.t, err)
+		require.NoError(p.t, p.pooler.cmd.Process.Signal(syscall.SIGHUP)) // reads the configuration again
+	}
 }
 
 // at returns the directory of a server.
@@ -158,7 +185,7 @@ func (p *Pair) run(program string, args ...string) error {
 }
 
 func (p *Pair) stop() error {
-	err := errors.Join(p.primary.halt(syscall.SIGQUIT), p.next.halt(syscall.SIGQUIT))
+	err := errors.Join(p.pooler.halt(syscall.SIGQUIT), p.primary.halt(syscall.SIGQUIT), p.next.halt(syscall.SIGQUIT))
 	if p.dir != "" {
 		err = errors.Join(err, os.RemoveAll(p.dir))
 	}

@@ -58,8 +58,8 @@ type Element struct {
 	Display  string // empty if there is none
 }
 
-// AppendElement appends an element of the derived attribute, preceded by a comma. If the projection of the request excludes all of its
-// fields, it appends nothing.
+// AppendElement appends an element of the derived attribute, preceded by a comma. If the projection of the request excludes all
+// fields of the element, it appends nothing.
 func (p *Plan) AppendElement(dst []byte, e *Element) []byte {
 	start := len(dst)
 	dst = append(dst, ',')

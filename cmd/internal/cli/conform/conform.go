@@ -44,7 +44,10 @@ type commands struct {
 	Mock    mockCommand    `cmd:"" help:"Grade a provisioning client with an in-memory SCIM server that has quirks."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove the objects that an aborted run created."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+
+	Completion completionCommand `cmd:"" help:"Print the completion script of a shell: bash, fish or zsh."`
+	Man        manCommand        `cmd:"" help:"Print the manual page, for man -l or a directory of manual pages."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 
 	Config      string           `help:"${configHelp}" type:"path" placeholder:"FILE"`
 	VersionFlag kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
@@ -107,23 +110,28 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 // parse parses the arguments. done is the exit code if parsing has handled them completely, as for --help.
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool),
 	more ...kong.Option) (parsed *kong.Context, done *int, err error) {
-	options := append([]kong.Option{
-		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
-		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none",
-			"seed":  strconv.FormatUint(conformance.DefaultSeed, 10),
-			"kinds": strings.Join(lint.Kinds(), ", "), "mocks": mockNames()}, flagHelp(),
-		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
-			if done == nil {
-				done = &code
-			}
-		}),
-	}, more...)
-	parser, err := kong.New(cmds, options...)
+	parser, err := newParser(cmds, program, stdout, stderr, lookupEnv, append(more, kong.Exit(func(code int) {
+		if done == nil {
+			done = &code
+		}
+	}))...)
 	if err != nil {
 		return nil, nil, err
 	}
 	parsed, err = parser.Parse(args)
 	return parsed, done, err
+}
+
+// newParser returns the parser of the commands.
+func newParser(cmds *commands, program string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool),
+	more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(cmds, append([]kong.Option{
+		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none",
+			"seed":  strconv.FormatUint(conformance.DefaultSeed, 10),
+			"kinds": strings.Join(lint.Kinds(), ", "), "mocks": mockNames()}, flagHelp(),
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	}, more...)...)
 }
 
 // withoutEmptyVariables ignores empty environment variables: CI systems set an empty variable for a missing secret, and it must not

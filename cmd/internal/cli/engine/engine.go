@@ -34,6 +34,7 @@ type Commands struct {
 	eventCommands
 	fleetCommands
 	serviceCommands
+	webhookCommands
 }
 
 // Invocation is the data that every command receives in addition to its flags.

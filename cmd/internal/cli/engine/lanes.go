@@ -73,10 +73,20 @@ func (c *haltCommand) Run(in *Invocation, g *Commands) error {
 	return c.run(in, g, (*client.Client).Halt, c.Reason)
 }
 
-type resumeCommand struct{ halted }
+type resumeCommand struct {
+	halted
+	HaltedAtStart bool `help:"End the halts of serve engine --start-halted for all apps of the tenant."`
+	AllTenants    bool `help:"With --halted-at-start: the apps of all tenants."`
+}
 
 // Run resumes operations and shows those that are still halted.
 func (c *resumeCommand) Run(in *Invocation, g *Commands) error {
+	if c.HaltedAtStart || c.AllTenants {
+		if !c.HaltedAtStart || c.App != "" || c.AllApps || len(c.Op) > 0 {
+			return frame.Usage("--halted-at-start excludes an app, --all-apps and --op; --all-tenants requires it")
+		}
+		return g.resumeHalted(in, c.AllTenants)
+	}
 	return c.run(in, g, (*client.Client).Resume, "")
 }
 

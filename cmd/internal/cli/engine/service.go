@@ -133,6 +133,25 @@ func (c *auditCommand) Run(in *Invocation, g *Commands) error {
 	})
 }
 
+// resumeHalted ends the halts of serve engine --start-halted.
+func (g *Commands) resumeHalted(in *Invocation, allTenants bool) error {
+	s, err := g.openService(in)
+	if err != nil {
+		return err
+	}
+	var done struct{ Apps []string }
+	path := fmt.Sprintf("/halted-at-start/resume?allTenants=%t", allTenants)
+	if err := s.engine.Do(s.ctx, http.MethodPost, path, nil, &done); err != nil {
+		return err
+	}
+	return s.show(func(p *page) {
+		p.line("%s no longer halted.", many(len(done.Apps), "app is", "apps are"))
+		for _, app := range done.Apps {
+			p.row("resumed", app)
+		}
+	})
+}
+
 type resealCommand struct{}
 
 // Run encrypts the secrets again.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -44,17 +45,33 @@ func Version() string {
 	return "(devel)"
 }
 
-// Build returns one line about the program: its version, its revision if the build recorded it, and its platform.
+// Build returns one line about the program: its version, the revision and its date if the build recorded them, and its platform.
 func Build(program string) string {
-	revision := ""
+	words := []string{program, Version()}
+	for _, word := range []string{setting("vcs.revision"), Date()} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(append(words, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH), " ")
+}
+
+// Date returns the date of the revision that the program was built from, as YYYY-MM-DD, or "" if the build did not record it.
+func Date() string {
+	date, _, _ := strings.Cut(setting("vcs.time"), "T")
+	return date
+}
+
+// setting returns a setting of the build, or "" if the build did not record it.
+func setting(key string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = " " + s.Value
+			if s.Key == key {
+				return s.Value
 			}
 		}
 	}
-	return fmt.Sprintf("%s %s%s %s %s/%s", program, Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return ""
 }
 
 // UsageError is an error in the arguments that the parser does not detect.

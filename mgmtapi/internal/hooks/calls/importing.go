@@ -118,7 +118,7 @@ func (i *Import) apply(commands []Command) error {
 	return nil
 }
 
-// withAttributes returns a copy of a profile, in which the attributes of a command replace those with the same names.
+// withAttributes returns a copy of a profile to which the attributes of a command are added. They replace attributes with the same names.
 func withAttributes(profile map[string]any, command Command) (map[string]any, error) {
 	value, err := decode(command.Value)
 	attributes, isObject := value.(map[string]any)

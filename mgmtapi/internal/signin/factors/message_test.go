@@ -44,7 +44,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 		kind, body, prefix, profile, event, template string
 		digits                                       int
 		soon                                         time.Duration
-		code                                         string // error code of a request for another message before the time in the field soon
+		code                                         string // error code of a request for another message within the time soon
 	}{
 		{"sms", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, "sms", "+15554151337",
 			"system.sms.send_factor_verify_message", "factor.sms", 6, 30 * time.Second, "E0000109"},

@@ -1,0 +1,59 @@
+package conform
+
+import (
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/cli/manual"
+)
+
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,fish,zsh" help:"bash, fish or zsh. The script says in its first lines where to write it."`
+}
+
+// Run prints the script.
+func (c *completionCommand) Run(in *invocation, parsed *kong.Context) error {
+	if err := standalone(in.program, "completion"); err != nil {
+		return err
+	}
+	return manual.Completion(in.stdout, c.Shell, parsed.Model)
+}
+
+type manCommand struct{}
+
+// Run prints the page.
+func (*manCommand) Run(in *invocation, parsed *kong.Context) error {
+	if err := standalone(in.program, "man"); err != nil {
+		return err
+	}
+	return manual.Page(in.stdout, parsed.Model, frame.Version(), frame.Date(), []manual.Exit{
+		{Code: ExitClean, Meaning: "all selected checks ran, without findings"},
+		{Code: ExitFindings, Meaning: "at least one check failed or warned"},
+		{Code: ExitUsage, Meaning: "invalid arguments or configuration; nothing was sent"},
+		{Code: ExitUntested, Meaning: "the server could not be tested, or not completely"},
+	})
+}
+
+// standalone returns an error if these commands are a part of another program, which has the command itself.
+func standalone(program, command string) error {
+	if outer, _, part := strings.Cut(program, " "); part {
+		return usage("run %q, which includes these commands", outer+" "+command)
+	}
+	return nil
+}
+
+// Model returns the commands and flags for the help of another program, whose command they are: program is the start of the command line,
+// such as "scimwright conform".
+func Model(program string) (*kong.Application, error) {
+	parser, err := newParser(&commands{}, program, io.Discard, io.Discard, func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, err
+	}
+	for _, child := range parser.Model.Children {
+		child.Hidden = child.Hidden || child.Name == "completion" || child.Name == "man"
+	}
+	return parser.Model, nil
+}

@@ -1,0 +1,107 @@
+// Package manual writes what follows from the commands and flags of a program: the completion scripts of shells (completion.go) and the
+// manual page (page.go). The texts are templates in templates.
+package manual
+
+import (
+	"cmp"
+	"embed"
+	"io"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/alecthomas/kong"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// A command is a command of a program, or the program itself.
+type command struct {
+	Path     string // without the name of the program: "engine apps", or "" for the program
+	Name     string
+	Help     string
+	Detail   string
+	Usage    string // the positional arguments
+	Commands []command
+	Flags    []flag // without those of the program, except for the program itself
+	Files    bool   // the positional arguments may be files
+}
+
+// A flag is a flag of a command.
+type flag struct {
+	Name    string // with its hyphens
+	Short   string // one letter, or ""
+	Help    string
+	Value   string   // placeholder of the value; "" for a switch
+	Values  []string // the permitted values, if the flag has a list of them
+	File    bool     // the value is a path
+	Default string
+	Envs    []string
+}
+
+// tree returns the commands of a program without the hidden ones.
+func tree(app *kong.Application) command { return commandOf(app.Node, "") }
+
+func commandOf(n *kong.Node, path string) command {
+	c := command{Path: path, Name: n.Name, Help: n.Help, Detail: n.Detail}
+	for _, p := range n.Positional {
+		c.Usage += " " + p.Summary()
+		c.Files = c.Files || isPath(p, p.Name)
+	}
+	for _, f := range n.Flags {
+		if f.Hidden {
+			continue
+		}
+		out := flag{Name: "--" + f.Name, Help: f.Help, File: isPath(f.Value, f.PlaceHolder), Default: f.Default, Envs: f.Envs}
+		if f.Short != 0 {
+			out.Short = "-" + string(f.Short)
+		}
+		if !f.IsBool() && !f.IsCounter() {
+			out.Value = cmp.Or(f.PlaceHolder, strings.ToUpper(f.Name))
+			out.Values = slices.DeleteFunc(f.EnumSlice(), func(v string) bool { return v == "" })
+		}
+		c.Flags = append(c.Flags, out)
+	}
+	for _, child := range n.Children {
+		if !child.Hidden {
+			c.Commands = append(c.Commands, commandOf(child, strings.TrimSpace(path+" "+child.Name)))
+		}
+	}
+	return c
+}
+
+// isPath reports whether the value is the path of a file. placeholder describes the value in the help.
+func isPath(v *kong.Value, placeholder string) bool {
+	return v.Tag != nil && slices.Contains([]string{"path", "existingfile", "existingdir"}, v.Tag.Type) ||
+		slices.Contains([]string{"FILE", "FILES", "DIR", "PATH", "JOURNAL"}, strings.ToUpper(placeholder))
+}
+
+// all returns the command and all commands below it, the outer ones first.
+func (c command) all() []command {
+	out := []command{c}
+	for _, child := range c.Commands {
+		out = append(out, child.all()...)
+	}
+	return out
+}
+
+// write executes a template.
+func write(w io.Writer, name string, functions template.FuncMap, data any) error {
+	t, err := template.New(name).Funcs(functions).ParseFS(templates, "templates/"+name)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, data)
+}
+
+// sentence returns the first sentence of a help text, without its full stop.
+func sentence(help string) string {
+	words := strings.Fields(help)
+	for i, w := range words {
+		if strings.HasSuffix(w, ".") && !strings.HasSuffix(w, "..") {
+			return strings.TrimSuffix(strings.Join(words[:i+1], " "), ".")
+		}
+	}
+	return strings.Join(words, " ")
+}

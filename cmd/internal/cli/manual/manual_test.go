@@ -1,0 +1,152 @@
+package manual_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/cli/manual"
+	"github.com/scimwright/scimwright/internal/alltest"
+)
+
+// grammar is a program with the kinds of flags and commands that occur.
+type grammar struct {
+	Serve struct {
+		Scim struct {
+			Policy string `enum:"any,private,public" default:"any" help:"Permitted addresses: it's a \"policy\"."`
+			Key    string `placeholder:"FILE" help:"File with a key."`
+			Quiet  bool   `short:"q" help:".Prints nothing, and 'no' errors."`
+			Secret string `hidden:""`
+		} `cmd:"" help:"Run a server. It has no state."`
+		Hidden struct{} `cmd:"" hidden:""`
+	} `cmd:"" help:"Run one component."`
+	Lint struct {
+		File []string `arg:"" type:"existingfile" help:"The documents."`
+	} `cmd:"" help:"Check documents."`
+	Level string `enum:"debug,info" default:"info" env:"TOOL_LEVEL" help:"Level of messages."`
+}
+
+func model(t *testing.T) *kong.Application {
+	t.Helper()
+	k, err := kong.New(&grammar{}, kong.Name("tool-x"), kong.Description("A tool for tests.\n\nIt does nothing with back\\slashes."))
+	require.NoError(t, err)
+	return k.Model
+}
+
+func script(t *testing.T, shell string) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, manual.Completion(&b, shell, model(t)))
+	file := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
+	return file
+}
+
+// completions are the words of a command line, the last one incomplete, and what the shells offer.
+var completions = []struct {
+	words []string
+	want  []string
+}{
+	{[]string{""}, []string{"lint", "serve"}},
+	{[]string{"se"}, []string{"serve"}},
+	{[]string{"serve", ""}, []string{"scim"}},
+	{[]string{"serve", "scim", "--p"}, []string{"--policy="}},
+	{[]string{"serve", "scim", "--q"}, []string{"--quiet"}},
+	{[]string{"serve", "scim", "--level=info", "--le"}, []string{"--level="}},
+	{[]string{"serve", "scim", "--policy", "p"}, []string{"private", "public"}},
+	{[]string{"serve", "scim", "--secret"}, nil},
+	{[]string{"serve", "hid"}, nil},
+	{[]string{"lint", "go.m"}, []string{"go.mod"}},
+	{[]string{"serve", "scim", "--key", "go.m"}, []string{"go.mod"}},
+}
+
+func TestCompletion_Bash(t *testing.T) {
+	file := script(t, "bash")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600))
+	for _, c := range completions {
+		line := "source " + file + "; compopt() { :; }; COMP_WORDS=(tool-x \"$@\"); COMP_CWORD=$#; _tool_x; printf '%s\\n' \"${COMPREPLY[@]}\""
+		require.Equal(t, c.want, lines(t, dir, "bash", append([]string{"-c", line, "bash"}, words("bash", c.words)...)...), "%q", c.words)
+	}
+}
+
+func TestCompletion_Fish(t *testing.T) {
+	file := script(t, "fish")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600))
+	for _, c := range completions {
+		line := "source " + file + `; complete -C "tool-x ` + strings.Join(c.words, " ") + `"`
+		var want []string
+		for _, w := range c.want {
+			want = append(want, strings.TrimSuffix(w, "=")) // fish inserts the equals sign itself
+		}
+		var got []string
+		for _, offered := range lines(t, dir, "fish", "--no-config", "-c", line) {
+			word, _, _ := strings.Cut(offered, "\t")
+			got = append(got, strings.TrimSuffix(word, "="))
+		}
+		require.Equal(t, want, got, "%q", c.words)
+	}
+}
+
+func TestCompletion_Zsh(t *testing.T) {
+	require.Empty(t, lines(t, t.TempDir(), "zsh", "-n", script(t, "zsh")))
+}
+
+func TestCompletion_UnknownShell(t *testing.T) {
+	require.EqualError(t, manual.Completion(&bytes.Buffer{}, "csh", model(t)),
+		`no completion for the shell "csh"; there is one for bash, fish, zsh`)
+}
+
+// words splits --flag=value as the shell does.
+func words(shell string, all []string) (out []string) {
+	for _, w := range all {
+		if name, value, ok := strings.Cut(w, "="); ok && shell == "bash" {
+			out = append(out, name, "=", value)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// lines returns the sorted lines that a command prints. It skips the test if the program is missing.
+func lines(t *testing.T, dir, name string, args ...string) (out []string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		alltest.Lacks(t, name)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = dir
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestPage(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, manual.Page(&b, model(t), "v1.2.3", "2026-11-27", []manual.Exit{{Code: 0, Meaning: "success"}}))
+	page := filepath.Join(t.TempDir(), "tool.1")
+	require.NoError(t, os.WriteFile(page, b.Bytes(), 0o600))
+	require.NotContains(t, b.String(), "secret")
+	rendered := strings.Join(lines(t, t.TempDir(), "mandoc", "-Tutf8", "-Owidth=200", page), "\n")
+	rendered = strings.ReplaceAll(rendered, "\b", "")
+	for _, want := range []string{`back\slashes`, "no' errors"} {
+		require.Contains(t, rendered, want)
+	}
+	require.Empty(t, lines(t, t.TempDir(), "mandoc", "-Tlint", "-Wwarning", page))
+}

@@ -1,0 +1,26 @@
+# Completion of {{.Program}} in fish. To load it in each new shell:
+#   {{.Program}} completion fish > ~/.config/fish/completions/{{.Program}}.fish
+function __{{.ID}}_command
+  set -l command
+  for word in (commandline -opc)[2..-1]
+    switch (string join ' ' -- $command $word)
+      case{{range .All}}{{if .Path}} {{quote .Path}}{{end}}{{end}}
+        set -a command $word
+    end
+  end
+  set -l path (string join ' ' -- $command)
+  test "$path" = "$argv[1]"
+end
+complete -c {{.Program}} -f
+{{- range $c := .All}}
+{{- range .Commands}}
+complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID $c.Path | quote}} -a {{.Name}} -d {{sentence .Help | quote}}
+{{- end}}
+{{- range .Flags}}
+complete -c {{$.Program}}{{if $c.Path}} -n {{printf "__%s_command %q" $.ID $c.Path | quote}}{{end}} -l {{slice .Name 2}}
+{{- if .Value}} -{{if .File}}rF{{else if .Values}}xa {{join .Values | quote}}{{else}}x{{end}}{{end}} -d {{sentence .Help | quote}}
+{{- end}}
+{{- if .Files}}
+complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID .Path | quote}} -F
+{{- end}}
+{{- end}}

@@ -1,0 +1,52 @@
+package archtest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// withoutExamples lists the public packages without an example, with the reasons.
+var withoutExamples = map[string]string{
+	"conformance/causes":          "the results of a run are its only input; the text report shows the causes",
+	"conformance/clientgrade":     "scim-conformance mock is the program that uses it",
+	"conformance/matrix":          "scim-conformance matrix is the program that uses it",
+	"conformance/waivers":         "its input is a file, which docs/conformance.md shows",
+	"engine/jobs":                 "an embedder creates a scheduler only for jobs of its own",
+	"engine/jobs/jobstest":        "a test suite, which needs a test",
+	"engine/jobs/riverjobs":       "it requires PostgreSQL; docs/engine.md shows the calls",
+	"engine/store":                "only interfaces; package engine/sqlstore implements them",
+	"engine/storetest":            "a test suite, which needs a test",
+	"engine/webhooks/webhooksapi": "engine/desired/desiredapi shows how an API of this form is mounted",
+	"fixtures":                    "data for the tests of this module",
+	"scimserver/storetest":        "a test suite, which needs a test",
+}
+
+// minExamples is the number of examples that the public packages have at least.
+const minExamples = 25
+
+// TestPublicPackages_Examples checks that each public package has an example that go test runs, or a reason to have none.
+func TestPublicPackages_Examples(t *testing.T) {
+	total, exempt := 0, maps.Clone(withoutExamples)
+	for _, p := range Public {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p), "example*_test.go"))
+		require.NoError(t, err)
+		count := 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			count += strings.Count(string(text), "\nfunc Example")
+		}
+		total += count
+		reason, listed := exempt[p]
+		require.Equal(t, listed, count == 0, "%s has %d examples (reason to have none: %q)", p, count, reason)
+		delete(exempt, p)
+	}
+	require.Empty(t, exempt, "packages that are not public")
+	require.GreaterOrEqual(t, total, minExamples)
+	t.Logf("%d examples", total)
+}
