@@ -96,10 +96,10 @@ type ranked struct {
 type labels struct {
 	host Host
 	mu   sync.Mutex
-	all  map[string]labelled
+	all  map[string]labeled
 }
 
-type labelled struct {
+type labeled struct {
 	at   time.Time
 	apps []control.App
 	byID map[string]string
@@ -108,7 +108,7 @@ type labelled struct {
 // labelTime is the time for which names of apps are cached.
 const labelTime = 2 * time.Second
 
-func (l *labels) of(ctx context.Context, tenant string) (labelled, error) {
+func (l *labels) of(ctx context.Context, tenant string) (labeled, error) {
 	l.mu.Lock()
 	found, ok := l.all[tenant]
 	l.mu.Unlock()
@@ -117,16 +117,16 @@ func (l *labels) of(ctx context.Context, tenant string) (labelled, error) {
 	}
 	apps, err := l.host.Apps(ctx, tenant)
 	if err != nil {
-		return labelled{}, err
+		return labeled{}, err
 	}
-	found = labelled{at: time.Now(), apps: apps, byID: make(map[string]string, len(apps))}
+	found = labeled{at: time.Now(), apps: apps, byID: make(map[string]string, len(apps))}
 	for _, a := range apps {
 		found.byID[a.ID] = cmp.Or(strings.TrimPrefix(a.Label, tenant), a.ID)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil || len(l.all) > 100 {
-		l.all = map[string]labelled{}
+		l.all = map[string]labeled{}
 	}
 	l.all[tenant] = found
 	return found, nil

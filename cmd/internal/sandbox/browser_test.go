@@ -227,7 +227,8 @@ func TestBrowser_Accessible(t *testing.T) {
 	checked := false
 	for name, path := range map[string]string{
 		"overview": "/", "app": at, "people": at + "/people", "user": at + "/user/" + ids[0], "app-requests": at + "/requests",
-		"tasks": at + "/tasks", "plans": at + "/plans", "plan": at + "/plans/" + plan.ID, "imports": at + "/imports", "import": at + "/imports/" + job.JobID,
+		"tasks": at + "/tasks", "plans": at + "/plans", "plan": at + "/plans/" + plan.ID, "imports": at + "/imports",
+		"import":     at + "/imports/" + job.JobID,
 		"connection": at + "/target", "events": at + "/events", "requests": "/requests", "request": request,
 		"halt": "/do/haltApp?app=" + w.app, "compare": "/do/driftReport?app=" + w.app, "login": "/login", "missing": "/nowhere",
 	} {
