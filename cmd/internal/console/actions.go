@@ -91,7 +91,8 @@ var actions = map[string]row{
 		},
 	},
 	"approveRemovals": {
-		Label: "Review removals", Submit: "Approve", What: "Sends the deactivations and deletions that the deletion guard has blocked. Users lose their accounts.",
+		Label: "Review removals", Submit: "Approve",
+		What:  "Sends the deactivations and deletions that the deletion guard has blocked. Users lose their accounts.",
 		Count: blockedRemovals, Counted: "expected",
 		Done: func(args url.Values, _ json.RawMessage) string {
 			return "Removals approved: " + args.Get("expected") + "."
