@@ -119,6 +119,11 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/generated/operations.md is derived from the results of the packages below it
 
+.PHONY: pictures
+pictures: ## take the pictures of docs/console.md with Chromium
+	SCIMWRIGHT_REQUIRE_CHROMIUM=1 SCIMWRIGHT_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 \
+	  -run '^TestBrowser_(Newcomer|ApprovesRemovals)$$' ./cmd/internal/sandbox
+
 .PHONY: interop
 interop: ## start every server of docs/interop/servers, test it, and rewrite docs/interop/matrix.md (SCIMWRIGHT_TEST_INTEROP: directory of the installations)
 	SCIMWRIGHT_TEST_INTEROP=$${SCIMWRIGHT_TEST_INTEROP:-1} go test -count=1 -timeout 60m -run '^TestMatrix_ThirdPartyServers$$' ./cmd/internal/cli/conform -update

@@ -125,7 +125,6 @@ func TestBrowser_ApprovesRemovals(t *testing.T) {
 	do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/resume", "", nil)
 	w.Open(w.api.BaseURL + "/apps/" + w.app + "/tasks")
 	w.WaitText("The deletion guard blocks")
-	w.Screenshot("removals")
 	w.ClickText("Review removals")
 	w.WaitText("@leaving.example")
 	number, ok := w.Eval(`document.querySelector("label[for=typed]")?.innerText.match(/Type (\d+)/)[1]`).(string)

@@ -370,7 +370,7 @@ func (b *Browser) Screenshot(name string) {
 	b.Command("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	check(b.t, err)
-	check(b.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600))
+	check(b.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644))
 }
 
 // Foreign returns the URLs of requests to other hosts than that of a base URL.
