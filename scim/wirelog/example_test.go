@@ -28,5 +28,6 @@ func ExampleTransport() {
 	_ = resp.Body.Close()
 	// Output:
 	// 201 {"userName":"ann","password":"[redacted]"}
-	// curl -X 'POST' 'https://scim.example.com/Users' -H "Authorization: Bearer $TOKEN" --data-binary '{"userName":"ann","password":"[redacted]"}'
+	// curl -X 'POST' 'https://scim.example.com/Users' -H "Authorization: Bearer $TOKEN" --data-binary
+	// '{"userName":"ann","password":"[redacted]"}'
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
 
-// announced is a store of your own: it adds something to the methods of another store. A store for your own tables implements all methods of
-// scimserver.Store; the program examples/saas has one, and scimserver/storetest tests it.
+// announced is a store of your own: it adds something to the methods of another store. A store for your own tables implements all methods
+// of scimserver.Store; the program examples/saas has one, and scimserver/storetest tests it.
 type announced struct{ scimserver.Store }
 
 func (s announced) Create(ctx context.Context, rec *scimserver.Record, members []string) (*scimserver.Record, error) {

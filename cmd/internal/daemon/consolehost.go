@@ -56,12 +56,15 @@ func (h *consoleHost) Grant(ctx context.Context) (string, error) {
 		ID: consolePrefix + strings.ToLower(rand.Text()[:16]), Tenant: DefaultTenant, Name: "console", Scopes: []string{engine.AccessFleet},
 		Created: now, Expires: now.Add(session.Lifetime),
 	}
-	seq, err := h.audit.begin(ctx, entry{At: now, Tenant: t.Tenant, Caller: t.ID, Name: t.Name, Operation: "consoleLogin", Object: "/tokens/" + t.ID})
+	seq, err := h.audit.begin(ctx, entry{
+		At: now, Tenant: t.Tenant, Caller: t.ID, Name: t.Name, Operation: "consoleLogin", Object: "/tokens/" + t.ID,
+	})
 	if err != nil {
 		return "", err
 	}
 	err = h.db.update(ctx, func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM {daemon_token} WHERE id LIKE 'console-%' AND expires > 0 AND expires <= ?`, millis(now)); err != nil {
+		_, err := tx.Exec(ctx, `DELETE FROM {daemon_token} WHERE id LIKE 'console-%' AND expires > 0 AND expires <= ?`, millis(now))
+		if err != nil {
 			return err
 		}
 		return putToken(ctx, tx, t, digestOf(value))
