@@ -3,6 +3,7 @@ package memstore_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 
@@ -33,7 +34,7 @@ func Example_ownStore() {
 		`{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "ann"}`,
 		`{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "ann"}`,
 	} {
-		req := httptest.NewRequest("POST", "/Users", strings.NewReader(body))
+		req := httptest.NewRequest(http.MethodPost, "/Users", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer secret")
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, req)
