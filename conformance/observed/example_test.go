@@ -25,7 +25,7 @@ func Example() {
 	between := httptest.NewServer(recorder)
 	defer between.Close()
 
-	req, _ := http.NewRequest("PATCH", between.URL+"/Users/7", strings.NewReader(`{"Operations": [{"op": "remove"}]}`))
+	req, _ := http.NewRequest(http.MethodPatch, between.URL+"/Users/7", strings.NewReader(`{"Operations": [{"op": "remove"}]}`))
 	req.Header.Set("Content-Type", "application/scim+json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

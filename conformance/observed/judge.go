@@ -22,8 +22,8 @@ const (
 	Client Side = "client"
 )
 
-// Checks returns the checks of traffic for the given sides, or for both if none is given: the checks of the suite with Watch for the server,
-// [ClientChecks] for the client. The checks of clients have state, so each call of [Judge] needs a new list.
+// Checks returns the checks of traffic for the given sides, or for both if none is given: the checks of the suite with Watch for the
+// server, [ClientChecks] for the client. The checks of clients have state, so each call of [Judge] needs a new list.
 func Checks(sides ...Side) []conformance.Check {
 	if len(sides) == 0 {
 		sides = []Side{Server, Client}

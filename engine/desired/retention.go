@@ -30,8 +30,8 @@ const minDeleted = time.Hour
 // pruneRows is the number of users and groups that Prune reads at a time.
 const pruneRows = 500
 
-// Prune removes the versions of deleted objects that exceed the limits, in several transactions. A host calls it periodically. An interrupted
-// Prune may be repeated. It returns the number of removed versions.
+// Prune removes the versions of deleted objects that exceed the limits, in several transactions. A host calls it periodically. An
+// interrupted Prune may be repeated. It returns the number of removed versions.
 func (s *Store) Prune(ctx context.Context, r Retention) (removed int64, err error) {
 	removed, err = s.prune(ctx, r)
 	if err != nil {
@@ -72,8 +72,8 @@ type deletedRow struct {
 	at int64
 }
 
-// pruneDeleted removes the versions of users and groups that were deleted before a time, the oldest first, at most limit of them. A negative
-// limit means no limit.
+// pruneDeleted removes the versions of users and groups that were deleted before a time, the oldest first, at most limit of them. A
+// negative limit means no limit.
 func (s *Store) pruneDeleted(ctx context.Context, r Retention, before, limit int64) (removed int64, err error) {
 	for after := (deletedRow{}); limit < 0 || removed < limit; {
 		rows, err := s.deletedAfter(ctx, after, before)

@@ -66,10 +66,12 @@ type Options struct {
 	RequestTimeout time.Duration
 	// Sweep is the mean interval between two queries for due lanes without a call of Wake. Default: 500ms.
 	Sweep time.Duration
-	// Lanes is the maximum number of apps that the engine works on concurrently. Default: 64.
+	// Lanes is the maximum number of apps that the engine works on concurrently. A store that knows tenants divides them evenly among the
+	// tenants with pending apps (sqlstore.Options.Tenant). Default: 64.
 	Lanes int
-	// Concurrency is the maximum number of concurrent requests of all lanes. Requests are sent in the order in which they are queued. One app
-	// sends at most half of this number concurrently, so that a slow app does not block the others. Default: 256.
+	// Concurrency is the maximum number of concurrent requests of all lanes. Requests are sent in the order in which they are queued, those of
+	// the tenant with the fewest requests in flight first. One app sends at most half of this number concurrently, so that a slow app does not
+	// block the others. Default: 256.
 	Concurrency int
 	// RetryInitial and RetryMax are the first and the maximum backoff after failures. Defaults: 1s and 5m.
 	RetryInitial, RetryMax time.Duration

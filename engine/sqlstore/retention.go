@@ -148,14 +148,15 @@ func (s *Store) removeEvents(ctx context.Context, app string, before int64) (rem
 const completed = `s.app_id = ? AND s.kind = ? AND s.principal_id = ? AND s.status IN ('clean', 'skipped')
 	AND s.next_at IS NULL AND s.synced_gen = s.desired_gen AND s.pending = ''`
 
-// forgettable selects the state of such a principal if it contains no information that the engine needs: the target has no account or group.
+// forgettable selects the state of such a principal if it contains no information that the engine needs: the target has no account or
+// group.
 const forgettable = completed + ` AND s.remote_id = '' AND s.tried = 0
 	AND NOT EXISTS (SELECT 1 FROM {member_state} AS m WHERE m.app_id = s.app_id AND
 		(s.kind = 'user' AND m.principal_id = s.principal_id OR s.kind = 'group' AND m.group_id = s.principal_id))`
 
-// ForgetAbsent returns those of the users and groups for which nothing is pending, and removes their states and exchanges, in a transaction of
-// the host. The directory must have had the state Absent for them since their last Mark. The state of an account or group that the target
-// still has, such as a deactivated account, remains, so that the engine finds the account when the user returns.
+// ForgetAbsent returns those of the users and groups for which nothing is pending, and removes their states and exchanges, in a transaction
+// of the host. The directory must have had the state Absent for them since their last Mark. The state of an account or group that the
+// target still has, such as a deactivated account, remains, so that the engine finds the account when the user returns.
 func (s *Store) ForgetAbsent(
 	ctx context.Context, tx engine.Execer, app string, principals ...engine.Principal,
 ) (done []engine.Principal, err error) {

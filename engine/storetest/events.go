@@ -108,8 +108,8 @@ func testHoldEvents(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff(want, s.events(0)))
 }
 
-// testLostUpdate lets a process die after the target may have confirmed its changes. The sequences of the next owner find no difference: the
-// principals that were in flight have an event nevertheless, and the others have none.
+// testLostUpdate lets a process die after the target may have confirmed its changes. The sequences of the next owner find no difference:
+// the principals that were in flight have an event nevertheless, and the others have none.
 //
 // Invariant 21
 func testLostUpdate(t *testing.T, s *suite) {

@@ -201,7 +201,8 @@ func (e *Endpoint) part(heads []engine.EventHead) []engine.EventHead {
 	return heads[:sort.Search(len(heads), func(i int) bool { return !e.covers(heads[i].App) })]
 }
 
-// Create stores an endpoint and returns it with its secret, which no other method returns. It returns ErrChanged for a key of another endpoint.
+// Create stores an endpoint and returns it with its secret, which no other method returns. It returns ErrChanged for a key of another
+// endpoint.
 func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endpoint, string, error) {
 	if err := s.check(&e); err != nil {
 		return Endpoint{}, "", err
@@ -292,7 +293,8 @@ func keyedID(within, key string) string {
 	return "ep_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
-// repeated returns the result of an earlier Create of the same endpoint, ErrNotFound if there was none, and ErrChanged if the endpoint differs.
+// repeated returns the result of an earlier Create of the same endpoint, ErrNotFound if there was none, and ErrChanged if the endpoint
+// differs.
 func (s *Service) repeated(ctx context.Context, e Endpoint, given string) (Endpoint, string, error) {
 	stored, err := s.Get(ctx, e.ID)
 	if err != nil {

@@ -39,4 +39,5 @@ var ErrNotFound = errors.New("webhooks: not found")
 var errLost = errors.New("webhooks: the lease of the endpoint is lost")
 
 // ErrChanged is returned by Create for a key with which another endpoint was created, or one that has changed since.
-var ErrChanged = errors.New("webhooks: an endpoint was created with this key, and it differs: change it, rotate its secret, or use another key")
+var ErrChanged = errors.New("webhooks: an endpoint was created with this key, and it differs: change it, rotate its secret, or use " +
+	"another key")

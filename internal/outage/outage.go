@@ -1,5 +1,5 @@
-// Package outage recognizes errors of a database that does not respond. A later request may succeed, so HTTP APIs return 503 for them instead
-// of 500. The package imports no driver: it recognizes errors by their SQLSTATE, their type in the standard library, or their text.
+// Package outage recognizes errors of a database that does not respond. A later request may succeed, so HTTP APIs return 503 for them
+// instead of 500. The package imports no driver: it recognizes errors by their SQLSTATE, their type in the standard library, or their text.
 package outage
 
 import (
@@ -17,8 +17,8 @@ import (
 const RetryAfter = "5"
 
 // states are the SQLSTATE codes, or their first two characters, of a PostgreSQL server that does not accept connections or statements, or
-// cannot store data: connection exceptions, rejected credentials, insufficient resources (such as a full disk), shutdown, system errors. Codes
-// of a standby server, of a missing database and of an exhausted transaction pool follow.
+// cannot store data: connection exceptions, rejected credentials, insufficient resources (such as a full disk), shutdown, system errors.
+// Codes of a standby server, of a missing database and of an exhausted transaction pool follow.
 var states = []string{"08", "28", "53", "57P0", "58", "25006", "3D000", "55P03"}
 
 // texts are parts of the messages of SQLite, of pgx and of database/sql that have no type of their own.
@@ -27,8 +27,8 @@ var texts = []string{
 	"failed to connect to", "conn closed", "sql: database is closed", "database is closed",
 }
 
-// Is reports whether err is, or wraps, the error of a database that does not respond. The end of the caller's own context is none: callers check
-// for it first.
+// Is reports whether err is, or wraps, the error of a database that does not respond. The end of the caller's own context is none: callers
+// check for it first.
 func Is(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false

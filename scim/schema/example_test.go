@@ -48,7 +48,7 @@ func ExampleParse() {
 
 // The query parameters of a request select the attributes of the response.
 func ExampleParseProjection() {
-	r, err := scim.DecodeResource([]byte(`{"id": "7", "userName": "ann", "title": "Engineer", "name": {"givenName": "Ann", "familyName": "Lee"}}`))
+	r, err := scim.DecodeResource([]byte(`{"id": "7", "userName": "ann", "name": {"givenName": "Ann", "familyName": "Lee"}}`))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,6 +3,7 @@ package memstore_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
 
-// announced is a store of your own: it adds something to the methods of another store. A store for your own tables implements all methods of
-// scimserver.Store; the program examples/saas has one, and scimserver/storetest tests it.
+// announced is a store of your own: it adds something to the methods of another store. A store for your own tables implements all methods
+// of scimserver.Store; the program examples/saas has one, and scimserver/storetest tests it.
 type announced struct{ scimserver.Store }
 
 func (s announced) Create(ctx context.Context, rec *scimserver.Record, members []string) (*scimserver.Record, error) {
@@ -33,7 +34,7 @@ func Example_ownStore() {
 		`{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "ann"}`,
 		`{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "ann"}`,
 	} {
-		req := httptest.NewRequest("POST", "/Users", strings.NewReader(body))
+		req := httptest.NewRequest(http.MethodPost, "/Users", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer secret")
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, req)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 
 	"github.com/scimwright/scimwright/scimserver"
@@ -21,7 +22,7 @@ func ExampleWrap() {
 	m := observe.NewMetrics()
 	observed := observe.Wrap(handler, observe.Options{Metrics: m, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 
-	observed.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/Users", nil)) // without a token
+	observed.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/Users", nil)) // without a token
 	families, err := m.Gatherer().Gather()
 	if err != nil {
 		fmt.Println(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// A test of a provisioning client runs against a server with a deviation of real servers: here, lookups by userName are case-sensitive, so a
-// client that does not handle this creates duplicates.
+// A test of a provisioning client runs against a server with a deviation of real servers: here, lookups by userName are case-sensitive, so
+// a client that does not handle this creates duplicates.
 func Example() {
 	server, err := scimserver.New(scimserver.Options{Store: memstore.New(), Tokens: scimserver.StaticTokens("secret")})
 	if err != nil {

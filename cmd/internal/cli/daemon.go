@@ -25,25 +25,25 @@ type serveEngineCommand struct {
 	KeyFile        string        `help:"File that contains the keys; see --key." placeholder:"FILE" env:"SCIMWRIGHT_KEY_FILE"`
 	KeyCommand     string        `help:"Shell command that prints the keys; see --key." placeholder:"COMMAND" env:"SCIMWRIGHT_KEY_COMMAND"`
 	AdminToken     string        `help:"${engineAdmin}" placeholder:"TOKEN" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN"`
-	AcceptLostKey  bool          `help:"Start although no key decrypts some secrets; write them again." env:"SCIMWRIGHT_ENGINE_ACCEPT_LOST_KEY"`
+	AcceptLostKey  bool          `help:"${engineLostKey}" env:"SCIMWRIGHT_ENGINE_ACCEPT_LOST_KEY"`
 	StartHalted    bool          `help:"${engineHalted}" env:"SCIMWRIGHT_ENGINE_START_HALTED"`
 	AdminTokenFile string        `help:"${engineAdminFile}" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_ADMIN_TOKEN_FILE"`
 	ReadyFile      string        `help:"Write a JSON file with addresses and process id once all services respond." placeholder:"FILE"`
-	Egress         string        `help:"${engineEgress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_ENGINE_EGRESS"`
+	Egress         string        `help:"${engineEgress}" enum:"${policies}" default:"" env:"SCIMWRIGHT_ENGINE_EGRESS" placeholder:"POLICY"`
 	Rate           float64       `help:"Requests per second of each tenant. Default: 500." placeholder:"N" env:"SCIMWRIGHT_ENGINE_RATE"`
 	Burst          int           `help:"Burst of each tenant. Default: twice the rate." placeholder:"N" env:"SCIMWRIGHT_ENGINE_BURST"`
 	InFlight       int           `help:"Concurrent requests of each tenant. Default: 64." placeholder:"N" env:"SCIMWRIGHT_ENGINE_IN_FLIGHT"`
 	AuditAge       time.Duration `help:"Age limit of audit entries. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_AUDIT_AGE"`
 	AuditRows      int64         `help:"Maximum number of audit entries. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_AUDIT_ROWS"`
 	TraceHost      []string      `help:"${engineTraceHost}" placeholder:"HOST" env:"SCIMWRIGHT_ENGINE_TRACE_HOSTS"`
-	ExchangeAge    time.Duration `help:"Age limit of exchanges with targets. Default: 720h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_EXCHANGE_AGE"`
+	ExchangeAge    time.Duration `help:"${engineExchangeAge}" placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_EXCHANGE_AGE"`
 	ExchangeRows   int64         `help:"Maximum number of exchanges. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_EXCHANGE_ROWS"`
-	EventAge       time.Duration `help:"Age limit of lifecycle events. Default: 2160h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_EVENT_AGE"`
-	EventRows      int64         `help:"Maximum number of events of an app. Default: 10000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_EVENT_ROWS"`
+	EventAge       time.Duration `help:"${engineEventAge}" placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_EVENT_AGE"`
+	EventRows      int64         `help:"${engineEventRows}" placeholder:"N" env:"SCIMWRIGHT_ENGINE_EVENT_ROWS"`
 	DeletedAge     time.Duration `help:"${engineDeleted}" placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_DELETED_AGE"`
-	DeletedRows    int64         `help:"Maximum number of these versions. Default: 1000000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_DELETED_ROWS"`
-	LetterAge      time.Duration `help:"Age limit of dead letters of webhooks. Default: 720h." placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_LETTER_AGE"`
-	LetterRows     int64         `help:"Maximum number of dead letters of a webhook. Default: 1000." placeholder:"N" env:"SCIMWRIGHT_ENGINE_LETTER_ROWS"`
+	DeletedRows    int64         `help:"${engineDeletedRows}" placeholder:"N" env:"SCIMWRIGHT_ENGINE_DELETED_ROWS"`
+	LetterAge      time.Duration `help:"${engineLetterAge}" placeholder:"DURATION" env:"SCIMWRIGHT_ENGINE_LETTER_AGE"`
+	LetterRows     int64         `help:"${engineLetterRows}" placeholder:"N" env:"SCIMWRIGHT_ENGINE_LETTER_ROWS"`
 	metricsFlags
 	NoConsole bool `help:"Do not serve the console." env:"SCIMWRIGHT_NO_CONSOLE"`
 	consoleFlags

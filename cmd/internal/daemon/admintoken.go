@@ -21,8 +21,8 @@ func (d *Daemon) adminToken(ctx context.Context) (created string, err error) {
 			return "", err
 		}
 		if !ok {
-			return "", errors.New("the first start with a PostgreSQL database requires a place for the admin token: set --admin-token-file; the file " +
-				"is created if it does not exist")
+			return "", errors.New("the first start with a PostgreSQL database requires a place for the admin token: set --admin-token-file; the " +
+				"file is created if it does not exist")
 		}
 		file = path + ".admin-token"
 	}
@@ -42,8 +42,8 @@ func (d *Daemon) adminToken(ctx context.Context) (created string, err error) {
 	if stored, err := d.db.hasAdminToken(ctx); err != nil {
 		return "", err
 	} else if stored {
-		return "", fmt.Errorf("the file %s with the admin token does not exist, and the database has an admin token: restore the file; or replace "+
-			"the token: openssl rand -hex 32 >%[1]s", file)
+		return "", fmt.Errorf("the file %s with the admin token does not exist, and the database has an admin token: restore the file; or "+
+			"replace the token: openssl rand -hex 32 >%[1]s", file)
 	}
 	value := newToken()
 	if err := writeToken(file, value); err != nil {

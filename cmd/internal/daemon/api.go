@@ -44,7 +44,8 @@ func (a *api) routes() []rest.Route {
 			engine.AccessFleet,
 		),
 		rest.Needs(
-			row("listUnreadable", "GET /unreadable", "Keys", "List the secrets of the tenant that no key decrypts", a.listUnreadable), engine.AccessApps,
+			row("listUnreadable", "GET /unreadable", "Keys", "List the secrets of the tenant that no key decrypts", a.listUnreadable),
+			engine.AccessApps,
 		),
 		rest.Needs(row("resumeHaltedAtStart", "POST /halted-at-start/resume", "Halts",
 			"End the halts of a start with --start-halted for all apps of the tenant", a.resumeHalted), engine.AccessApps),

@@ -63,8 +63,8 @@ func (b *badInput) at(op documented, replaced, value string) string {
 	return path
 }
 
-// rejected sends a request, and requires that it is not accepted if must is set, that no fault of the server occurs, and that an error has a
-// code and a text.
+// rejected sends a request, and requires that it is not accepted if must is set, that no fault of the server occurs, and that an error has
+// a code and a text.
 func (b *badInput) rejected(op documented, what string, must bool, path, media, body string) response {
 	b.t.Helper()
 	b.sent++
@@ -149,8 +149,8 @@ func valid(s *openapi3.Schema) map[string]any {
 	return out
 }
 
-// TestBadInput_EveryOperation sends invalid requests to each operation of the OpenAPI document. Each of them results in an error with a code
-// and a text, none in a fault of the server.
+// TestBadInput_EveryOperation sends invalid requests to each operation of the OpenAPI document. Each of them results in an error with a
+// code and a text, none in a fault of the server.
 func TestBadInput_EveryOperation(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		_, target := newTarget(t)
@@ -165,7 +165,8 @@ func TestBadInput_EveryOperation(t *testing.T) {
 		admin.do(http.StatusOK, http.MethodPost, "/apps/crm/wait", "")
 		b := &badInput{caller: admin, values: map[string]string{
 			"app": "crm", "user": "u-1", "group": "g-1", "id": "u-1", "kind": "user", "endpoint": hook.ID, "letter": "evt_1", "token": "tok-1",
-			"plan": "none", "snapshot": "1", "import": "1", "number": "1", "task": "1", "run": "1", "object": "1", "member": "u-1", "job": "1", "principal": "u-1",
+			"plan": "none", "snapshot": "1", "import": "1", "number": "1", "task": "1", "run": "1", "object": "1", "member": "u-1", "job": "1",
+			"principal": "u-1",
 		}}
 		ops := described(t, d)
 		require.Greater(t, len(ops), 60)
@@ -266,7 +267,8 @@ func (b *badInput) callers(ops []documented, secrets []string) {
 			}
 		}
 		b.caller = foreign
-		r := b.rejected(op, "another tenant", strings.Contains(op.path, "{app}") && op.OperationID != "putApp" && op.OperationID != "deleteApp", at,
+		r := b.rejected(op, "another tenant", strings.Contains(op.path, "{app}") && op.OperationID != "putApp" &&
+			op.OperationID != "deleteApp", at,
 			"application/json", "{}")
 		assert.NotContains(b.t, r.body, `"ann"`, op.OperationID)
 		b.caller = &caller{t: admin.t, url: admin.url, token: foreign.token, tenant: "default"}

@@ -73,7 +73,8 @@ func BenchmarkUpload(b *testing.B) {
 		args := []string{"--db", databaseURL, "--key", testKey, "--admin-token", adminToken}
 		running := startCommand(b, args...)
 		c := &caller{t: b, url: running.ready.EngineURL, token: adminToken}
-		c.do(http.StatusOK, http.MethodPut, "/apps/crm", `{"version":1,"target":{"baseUrl":"http://127.0.0.1:1/","createUsers":true,"paused":true}}`)
+		app := `{"version":1,"target":{"baseUrl":"http://127.0.0.1:1/","createUsers":true,"paused":true}}`
+		c.do(http.StatusOK, http.MethodPut, "/apps/crm", app)
 		before := running.status(b, "VmRSS")
 		began := time.Now()
 		r, err := c.send(http.MethodPost, "/apps/crm/batch", "application/x-ndjson", &users{n: *benchLines})

@@ -12,8 +12,8 @@ import (
 // maxSkew is the difference between the clock of this machine and that of the database that is not reported.
 const maxSkew = time.Minute
 
-// skew returns a text for the operator if the clock of this machine differs from that of a PostgreSQL database. With a wrong clock, receivers
-// of webhooks reject messages, and tokens expire at other times.
+// skew returns a text for the operator if the clock of this machine differs from that of a PostgreSQL database. With a wrong clock,
+// receivers of webhooks reject messages, and tokens expire at other times.
 func (d *database) skew(ctx context.Context, now func() time.Time) (text string, err error) {
 	if d.Dialect() != sqldb.Postgres {
 		return "", nil

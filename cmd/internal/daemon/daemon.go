@@ -179,7 +179,8 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	d.OnClose(func(context.Context) error { d.stop(); d.feed.Close(); return nil })
 	base := d.server.URL()
 	d.ready = Ready{
-		BaseURL: base, ConsoleURL: d.consoleURL(ctx, base), EngineURL: base + desiredapi.DefaultPrefix, AdminToken: created, MetricsURL: d.metrics.URL(), PID: os.Getpid(),
+		BaseURL: base, ConsoleURL: d.consoleURL(ctx, base), EngineURL: base + desiredapi.DefaultPrefix, AdminToken: created,
+		MetricsURL: d.metrics.URL(), PID: os.Getpid(),
 	}
 	if o.ReadyFile == "" {
 		return nil
@@ -276,7 +277,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	}
 	d.counted = enginemetrics.New()
 	d.engine, err = provision.New(provision.Options{
-		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: engine.Observers(d.counted, &d.rate), Jobs: scheduler, Logger: o.Logger, Owner: d.owner,
+		Transport: o.hooks.transport, Store: all, Directory: d.store, Observer: engine.Observers(d.counted, &d.rate), Jobs: scheduler,
+		Logger: o.Logger, Owner: d.owner,
 		RequestTimeout: o.RequestTimeout, RetryMax: o.RetryMax, Egress: policy, TracerProvider: d.traces.providerOf(),
 		TraceHosts: o.Traces.Hosts,
 	})

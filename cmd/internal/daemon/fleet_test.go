@@ -152,8 +152,8 @@ func (l *fleetLoad) settled() bool {
 // takeoverLimit is the maximum time until another daemon has taken over the apps of a dead one, at the defaults.
 const takeoverLimit = 12500 * time.Millisecond
 
-// TestTwoDaemons_KilledAndFrozen writes users through two daemons on one database, while one is killed, and then the other one is stopped by
-// SIGSTOP and continued. No acknowledged write takes longer than the takeover, and no write or event is lost.
+// TestTwoDaemons_KilledAndFrozen writes users through two daemons on one database, while one is killed, and then the other one is stopped
+// by SIGSTOP and continued. No acknowledged write takes longer than the takeover, and no write or event is lost.
 func TestTwoDaemons_KilledAndFrozen(t *testing.T) {
 	alltest.Only(t, "waits for two takeovers at the default lease")
 	const apps, users = 20, 5

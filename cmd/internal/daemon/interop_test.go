@@ -112,8 +112,9 @@ func (f *foreign) state(t *testing.T) (state []string) {
 	return state
 }
 
-// TestNodeExamples_ForeignTargets runs the examples in JavaScript, with and without pull, against a daemon whose apps are third-party servers,
-// and compares the end state of each server with the desired one. It requires node, npm, python3, Java, Maven and their registries.
+// TestNodeExamples_ForeignTargets runs the examples in JavaScript, with and without pull, against a daemon whose apps are third-party
+// servers, and compares the end state of each server with the desired one. It requires node, npm, python3, Java, Maven and their
+// registries.
 func TestNodeExamples_ForeignTargets(t *testing.T) {
 	_ = alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP")
 	for _, program := range []string{"idp.mjs", "pull.mjs"} {

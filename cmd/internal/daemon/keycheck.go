@@ -19,12 +19,13 @@ const keyText = "scimwright serve engine"
 func keyBinding(id string) string { return "daemon_key/" + id }
 
 // errOtherKey is returned if a key is missing that may have encrypted secrets in the database.
-var errOtherKey = errors.New("the keys are not those that encrypted the secrets in this database: start with the previous key, or with both " +
-	"keys until \"scimwright engine reseal\" has completed. If the key is lost, start once with --accept-lost-key, and write the secrets again")
+var errOtherKey = errors.New("the keys are not those that encrypted the secrets in this database: start with the previous key, or with " +
+	"both keys until \"scimwright engine reseal\" has completed. If the key is lost, start once with --accept-lost-key, and write the " +
+	"secrets again")
 
 // checkKeys returns errOtherKey unless the keys decrypt the text of each key that may have encrypted secrets, or all secrets. It stores the
-// text of the first key, and removes those that no key decrypts. If lost is set, it does this without a check of the secrets. A database of an
-// earlier version has no texts.
+// text of the first key, and removes those that no key decrypts. If lost is set, it does this without a check of the secrets. A database of
+// an earlier version has no texts.
 func (d *Daemon) checkKeys(ctx context.Context, seal desired.Seal, lost bool) error {
 	rows, err := d.db.keys(ctx)
 	if err != nil {
@@ -134,7 +135,7 @@ func (d *Daemon) unreadableText(ctx context.Context) (text string, err error) {
 
 // Unreadable is a secret that no key decrypts.
 type Unreadable struct {
-	Kind string `json:"kind" readOnly:"true" enum:"app,user,webhook" doc:"app: the credentials of the target; user: the password; webhook: the secrets"`
+	Kind string `json:"kind" readOnly:"true" enum:"app,user,webhook" doc:"app: credentials of the target; user: password; webhook: secrets"`
 	App  string `json:"app" readOnly:"true" doc:"id of the app; empty for a webhook"`
 	ID   string `json:"id" readOnly:"true" doc:"id of the app, the user or the webhook"`
 }

@@ -14,9 +14,8 @@ import (
 
 // retention is the kind of the job that removes old history. One daemon at a time runs it.
 func (d *Daemon) retention(store *sqlstore.Store) jobs.Kind {
-	return jobs.Kind{Name: "daemon_retention", Every: d.options.Retention.Every, Long: true, Attempts: 3, Work: func(ctx context.Context, _ jobs.Job) error {
-		return d.removeOld(ctx, store, time.Now())
-	}}
+	work := func(ctx context.Context, _ jobs.Job) error { return d.removeOld(ctx, store, time.Now()) }
+	return jobs.Kind{Name: "daemon_retention", Every: d.options.Retention.Every, Long: true, Attempts: 3, Work: work}
 }
 
 // removeOld removes what exceeds the limits of the options. An error of one part does not prevent the others.

@@ -222,8 +222,8 @@ func (d *Daemon) readiness(w http.ResponseWriter, r *http.Request) {
 	writeHealth(w, "", d.warnings(ctx))
 }
 
-// warnings returns what an operator has to do although the daemon is ready: apps that are halted since the start, a certificate that expires,
-// and secrets that no key decrypts. The response has no names.
+// warnings returns what an operator has to do although the daemon is ready: apps that are halted since the start, a certificate that
+// expires, and secrets that no key decrypts. The response has no names.
 func (d *Daemon) warnings(ctx context.Context) (texts []string) {
 	if halted, err := d.engineStore.HaltedApps(ctx, haltedAtStart); err == nil && len(halted) > 0 {
 		texts = append(texts, counted.Of(len(halted), "app")+" halted since the start with --start-halted: resume each of them, or all with "+

@@ -97,7 +97,8 @@ func soak(t *testing.T, databaseURL string, size func() int64) {
 	limit := daemon.RetentionLimit{Age: time.Minute, Rows: 2000}
 	var log logged
 	d, _ := start(t, daemon.Options{
-		DB: databaseURL, Logger: log.logger(), Limits: daemon.Limits{Rate: 1e6, InFlight: 1000}, Audit: daemon.AuditLimits{Age: time.Minute, Rows: 5000},
+		DB: databaseURL, Logger: log.logger(), Limits: daemon.Limits{Rate: 1e6, InFlight: 1000},
+		Audit:     daemon.AuditLimits{Age: time.Minute, Rows: 5000},
 		Retention: daemon.Retention{Exchanges: limit, Events: limit, Deleted: limit, DeadLetters: limit, Every: 10 * time.Second},
 		Webhooks:  daemon.WebhookOptions{Attempts: 2, RetryInitial: 10 * time.Millisecond, RetryMax: 100 * time.Millisecond},
 	})
@@ -138,8 +139,8 @@ func soak(t *testing.T, databaseURL string, size func() int64) {
 	require.LessOrEqual(t, after, before+before/10+(1<<20), "sizes in bytes: %s", strings.Trim(fmt.Sprint(sizes), "[]"))
 }
 
-// soakChange writes the n-th change. 200 users alternate between active and absent. Each group exists for 100 changes, each app for 200; their
-// ids do not occur again.
+// soakChange writes the n-th change. 200 users alternate between active and absent. Each group exists for 100 changes, each app for 200;
+// their ids do not occur again.
 func soakChange(c *caller, n int, targetURL string) {
 	switch n % 10 {
 	case 0:

@@ -32,14 +32,14 @@ func (d *Daemon) haltApps(ctx context.Context) error {
 	if err := d.engineStore.HaltApps(ctx, all, haltedAtStart, time.Now()); err != nil {
 		return err
 	}
-	d.options.Logger.WarnContext(ctx, "all apps are halted, because the daemon was started with --start-halted; each start with it halts them "+
-		"again", "apps", len(all), "end", "scimwright engine resume --halted-at-start")
+	d.options.Logger.WarnContext(ctx, "all apps are halted, because the daemon was started with --start-halted; each start with it halts "+
+		"them again", "apps", len(all), "end", "scimwright engine resume --halted-at-start")
 	return nil
 }
 
 // Resumed is the result of the end of the halts of a start.
 type Resumed struct {
-	Apps []string `json:"apps" readOnly:"true" doc:"ids of the apps that are no longer halted; with allTenants, the name of the tenant and a colon precede them"`
+	Apps []string `json:"apps" readOnly:"true" doc:"ids of the apps that are no longer halted; with allTenants: TENANT:APP"`
 }
 
 type resumeRequest struct {

@@ -92,7 +92,8 @@ func check(r io.Reader) error {
 // restricted checks what the Pod Security Standard "restricted" requires, and a read-only root file system.
 func restricted(pod corev1.PodSpec) error {
 	yes := func(b *bool) bool { return b != nil && *b }
-	if s := pod.SecurityContext; s == nil || !yes(s.RunAsNonRoot) || s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+	if s := pod.SecurityContext; s == nil || !yes(s.RunAsNonRoot) || s.SeccompProfile == nil ||
+		s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		return errors.New("the pod must run without root and with the seccomp profile RuntimeDefault")
 	}
 	for _, c := range pod.Containers {

@@ -12,7 +12,8 @@ import (
 // queueTime is the time for which the state of a queue is cached.
 const queueTime = time.Minute
 
-// queues is an executor of River that caches the states of queues. Otherwise an idle process reads the state of each queue every two seconds.
+// queues is an executor of River that caches the states of queues. Otherwise an idle process reads the state of each queue every two
+// seconds.
 type queues struct {
 	riverdriver.Executor
 

@@ -94,7 +94,7 @@ type Rotated struct {
 }
 
 type createRequest struct {
-	Key  string     `header:"Idempotency-Key" max:"200" doc:"text that the client chooses for the endpoint; a repetition of the request has the same response"`
+	Key  string     `header:"Idempotency-Key" max:"200" doc:"chosen by the client; a repetition of the request has the same response"`
 	Body NewWebhook `body:"required"`
 }
 
