@@ -46,7 +46,9 @@ func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	require.NotContains(t, tasks, "ada@northwind.example", "only what is not in sync")
 	require.Contains(t, tasks, "no Zoes here")
 	require.Contains(t, requests, "<b>POST</b>")
-	require.Contains(t, consolePage(t, api, "/"), "1 change rejected by the target.")
+	eventually(t, "the overview has the failure; its delays are at most a second old", func() bool {
+		return strings.Contains(consolePage(t, api, "/"), "1 change rejected by the target.")
+	})
 
 	opened := regexp.MustCompile(`/requests/\w+/\d+`).FindString(requests)
 	require.Contains(t, consolePage(t, api, opened), "Repeat with curl")
