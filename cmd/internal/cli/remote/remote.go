@@ -17,7 +17,7 @@ import (
 
 // Connection is the set of flags that identify a sandbox or daemon.
 type Connection struct {
-	URL       string `help:"Base URL, for serve engine with /engine/v1. Default: http://127.0.0.1:8080." env:"SCIMWRIGHT_URL" placeholder:"URL"`
+	URL       string `help:"Base URL, of serve engine with /engine/v1. Default: http://127.0.0.1:8080." env:"SCIMWRIGHT_URL" placeholder:"URL"`
 	APIToken  string `help:"Token of an administrator." env:"SCIMWRIGHT_API_TOKEN"`
 	ReadyFile string `help:"Read base URL and token from the ready file of a running sandbox or serve engine." placeholder:"FILE"`
 }
