@@ -104,7 +104,7 @@ func TestTenants_Isolated(t *testing.T) {
 			c.do(http.StatusOK, http.MethodPut, "/apps/crm/users/u-1", userBody(1, "ann"))
 		}
 		acme.do(http.StatusOK, http.MethodPut, "/apps/only", appBody(1, url))
-		acme.do(http.StatusOK, http.MethodPut, "/apps/only/users/u-1", userBody(1, "eve"))
+		acme.do(http.StatusOK, http.MethodPut, "/apps/only/users/u-1", userBody(1, "eve@acme.example"))
 		acme.do(http.StatusOK, http.MethodPost, "/apps/only/wait", "")
 
 		for _, op := range operations(t) {
@@ -119,7 +119,7 @@ func TestTenants_Isolated(t *testing.T) {
 				require.NoError(t, err)
 				assert.Contains(t, []int{http.StatusNotFound, http.StatusBadRequest}, r.status, "%s: %s", op.id, r.body)
 				assert.NotContains(t, r.body, "acme", op.id)
-				assert.NotContains(t, r.body, "eve", op.id)
+				assert.NotContains(t, r.body, "eve@acme.example", op.id)
 			}
 			for _, app := range []string{"acme:only", "..%2Facme:only"} {
 				r, err = other.send(http.MethodGet, strings.Replace(op.filled("X"), "X", app, 1), "application/json", nil)
