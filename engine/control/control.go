@@ -131,7 +131,7 @@ func newHandler(o Options) (*rest.Handler, error) {
 		guard.Permit = func(ctx context.Context, info rest.Info) error { return permit(ctx, operationOf(info)) }
 	}
 	return rest.NewHandler(newAPI(o).routes(), rest.Options{
-		Guard: guard, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,
+		TextPaths: true, Guard: guard, Limiter: rest.AllowAll{}, Words: words(), Now: o.Now, Logger: o.Logger,
 	})
 }
 

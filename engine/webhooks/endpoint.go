@@ -239,12 +239,18 @@ func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endp
 		cursors = e.part(heads)
 	}
 	now := s.o.Now().UnixMilli()
+	var repeated bool
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := tx.Lock(ctx, "webhooks/create"); err != nil {
 			return err
 		}
+		var existing int // created by a concurrent request with the key; the commit of this transaction follows the one of that request
+		err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM {webhook_endpoint} WHERE endpoint_id = ?`, e.ID).Scan(&existing)
+		if repeated = existing > 0; err != nil || repeated {
+			return err
+		}
 		var all, same, within int
-		err := tx.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN scope = ? AND exact = ? THEN 1 ELSE 0 END), 0),
+		err = tx.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN scope = ? AND exact = ? THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN substr(scope, 1, ?) = ? THEN 1 ELSE 0 END), 0) FROM {webhook_endpoint}`,
 			e.scope(), bit(e.App != ""), utf8.RuneCountInString(o.Within), o.Within).Scan(&all, &same, &within)
 		switch {
@@ -272,12 +278,10 @@ func (s *Service) Create(ctx context.Context, e Endpoint, o CreateOptions) (Endp
 		return nil
 	})
 	if err != nil {
-		if o.Key != "" { // a concurrent request with the key may have created the endpoint
-			if stored, secret, again := s.repeated(ctx, e, o.Secret); again == nil {
-				return stored, secret, nil
-			}
-		}
 		return Endpoint{}, "", wrapped(err, "create an endpoint")
+	}
+	if repeated {
+		return s.repeated(ctx, e, o.Secret)
 	}
 	s.refresh()
 	stored, err := s.Get(ctx, e.ID)

@@ -77,6 +77,9 @@ type Options struct {
 	// Bearer describes the bearer tokens of callers in the OpenAPI document, if they are the only credentials. Default: the API tokens and the
 	// access tokens of the management API.
 	Bearer string
+	// TextPaths rejects variables of paths that contain U+0000 or are not valid UTF-8. Default: the operations receive them, and must not pass
+	// them to PostgreSQL, which reports an error.
+	TextPaths bool
 	// Now returns the time for the Date header. Default: time.Now.
 	Now func() time.Time
 	// Logger receives one line per internal error, with its id, and at level debug one per request. Default: no logging.
@@ -134,6 +137,7 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 			return nil, fmt.Errorf("rest: two operations have the ID %s", op.info.ID)
 		}
 		ids[op.info.ID] = true
+		op.text = o.TextPaths
 		h.operations = append(h.operations, op)
 	}
 	var err error

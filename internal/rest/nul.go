@@ -61,7 +61,7 @@ func (c *Causes) addNUL(path string, value any) {
 	}
 }
 
-// checkVariables rejects U+0000 and invalid UTF-8 in the variables of a path: PostgreSQL reports an error for them.
+// checkVariables rejects U+0000 and invalid UTF-8 in the variables of a path; see Options.TextPaths.
 func checkVariables(vars map[string]string) error {
 	var causes Causes
 	for _, name := range slices.Sorted(maps.Keys(vars)) {

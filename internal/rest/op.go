@@ -161,6 +161,7 @@ type operation struct {
 	request  *requestShape
 	response reflect.Type
 	calls    calls
+	text     bool // Options.TextPaths
 }
 
 // calls are the functions of an Op. The argument req is the result of request, a pointer.
@@ -203,8 +204,10 @@ func (r *row) compile(words Words) (*operation, error) {
 func (o *operation) run(ctx context.Context, in *input) (any, error) {
 	req := o.calls.request()
 	target := reflect.ValueOf(req).Elem()
-	if err := checkVariables(in.vars); err != nil {
-		return nil, err
+	if o.text {
+		if err := checkVariables(in.vars); err != nil {
+			return nil, err
+		}
 	}
 	o.request.bindPath(target, in.vars)
 	if o.calls.find != nil {

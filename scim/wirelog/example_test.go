@@ -18,7 +18,7 @@ func ExampleTransport() {
 		fmt.Println(strings.ReplaceAll(wirelog.Curl(e), server.URL, "https://scim.example.com"))
 	}, wirelog.Options{})}
 
-	req, _ := http.NewRequest(http.MethodPost, server.URL+"/Users", strings.NewReader(`{"userName":"ann","password":"pw-7f3a91"}`))
+	req, _ := http.NewRequest(http.MethodPost, server.URL+"/Users", strings.NewReader(`{"password":"pw-7f3a91"}`))
 	req.Header.Set("Authorization", "Bearer s3cret-token")
 	resp, err := client.Do(req)
 	if err != nil {
@@ -27,7 +27,6 @@ func ExampleTransport() {
 	}
 	_ = resp.Body.Close()
 	// Output:
-	// 201 {"userName":"ann","password":"[redacted]"}
-	// curl -X 'POST' 'https://scim.example.com/Users' -H "Authorization: Bearer $TOKEN" --data-binary
-	// '{"userName":"ann","password":"[redacted]"}'
+	// 201 {"password":"[redacted]"}
+	// curl -X 'POST' 'https://scim.example.com/Users' -H "Authorization: Bearer $TOKEN" --data-binary '{"password":"[redacted]"}'
 }

@@ -104,7 +104,7 @@ const maxInFlight = 256 << 20
 // newOwn returns the handler of the operations of the daemon itself.
 func newOwn(a *api, g rest.Guard, o Options) (*rest.Handler, error) {
 	return rest.NewHandler(a.routes(), rest.Options{
-		Guard: g, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: time.Now, Logger: o.Logger,
+		TextPaths: true, Guard: g, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: time.Now, Logger: o.Logger,
 		Bearer: "A token of the daemon (docs/daemon.md).",
 	})
 }

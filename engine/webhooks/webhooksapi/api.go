@@ -104,7 +104,9 @@ func newHandler(o Options) (*rest.Handler, error) {
 	if permit := o.Permit; permit != nil {
 		guard.Permit = func(ctx context.Context, info rest.Info) error { return permit(ctx, operationOf(info)) }
 	}
-	return rest.NewHandler(newAPI(o).routes(), rest.Options{Guard: guard, Limiter: rest.AllowAll{}, Now: o.Now, Logger: o.Logger})
+	return rest.NewHandler(newAPI(o).routes(), rest.Options{
+		Guard: guard, Limiter: rest.AllowAll{}, TextPaths: true, Now: o.Now, Logger: o.Logger,
+	})
 }
 
 func newAPI(o Options) *api {
