@@ -105,7 +105,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 }
 
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	if isTerminal(w) {
+	if frame.IsTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
@@ -49,12 +46,6 @@ type serveEngineCommand struct {
 	consoleFlags
 }
 
-// isTerminal reports whether w is a terminal, whose output no service manager stores.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}
-
 // Run starts the daemon, prints its address, and waits until it stops. SIGHUP reads the configuration file again.
 func (c *serveEngineCommand) Run(in *invocation) error {
 	proxies, err := c.proxies()
@@ -65,7 +56,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 		Listen: c.Listen, DB: c.DB, TLSCert: c.TLSCert, TLSKey: c.TLSKey, ClientCA: c.ClientCA, BehindProxy: c.BehindProxy,
 		Keys:          daemon.KeyOptions{Keys: c.Key, File: c.KeyFile, Command: c.KeyCommand},
 		AcceptLostKey: c.AcceptLostKey, StartHalted: c.StartHalted,
-		AdminToken: c.AdminToken, AdminTokenFile: c.AdminTokenFile, TokenElsewhere: isTerminal(in.stdout),
+		AdminToken: c.AdminToken, AdminTokenFile: c.AdminTokenFile, TokenElsewhere: frame.IsTerminal(in.stdout),
 		ReadyFile: c.ReadyFile, Egress: c.Egress, Metrics: c.metricsFlags.options(),
 		Limits: daemon.Limits{Rate: c.Rate, Burst: c.Burst, InFlight: c.InFlight},
 		Audit:  daemon.AuditLimits{Age: c.AuditAge, Rows: c.AuditRows},

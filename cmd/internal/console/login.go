@@ -224,7 +224,7 @@ func (f *failures) add(now time.Time) {
 // maxForm is the maximum size of a form in bytes.
 const maxForm = 64 << 10
 
-// formOf reads a form and reports whether it was sent by a page of this console. A browser sends Origin or Sec-Fetch-Site with a POST;
+// sameOrigin reports whether a page of this console has sent a form. A browser sends Origin or Sec-Fetch-Site with a POST;
 // without both, a form of another site cannot be told apart, and is rejected.
 func (c *console) sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {

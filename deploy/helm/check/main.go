@@ -1,4 +1,4 @@
-// The command check reads Kubernetes manifests from standard input, and decodes each into the type of its kind. An unknown member, a value
+// Command check reads Kubernetes manifests from standard input, and decodes each into the type of its kind. An unknown member, a value
 // of a wrong type, or an unknown kind is an error. It is a module of its own, because only this check needs the types of Kubernetes.
 package main
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
@@ -149,12 +148,6 @@ func withoutEmptyVariables(lookupEnv func(string) (string, bool)) kong.Option {
 			return next(nil)
 		})
 	})
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // flagHelp returns the help of flags that does not fit into a struct tag.

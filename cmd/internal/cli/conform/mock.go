@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/mockserver"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
@@ -97,7 +98,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	defer recording.Discard()
 	ctx, stop := until(in.ctx, c.For)
 	defer stop()
-	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
+	tap := &tap{in: in, lines: !c.Quiet && frame.IsTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
 	server, err := mockserver.Start(in.ctx, mockserver.Options{
 		Token: token, Listen: c.Listen, Quirks: settings, Scenario: scenario, Each: tap.each,
 		Listening: func(url string) error {

@@ -40,7 +40,8 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 		return err
 	case c.Format == "text":
 		return report.Text(w, r, report.TextOptions{
-			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), All: c.All, Skipped: c.Skipped, Cleanup: cleanup,
+			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && frame.IsTerminal(w), All: c.All,
+			Skipped: c.Skipped, Cleanup: cleanup,
 		})
 	}
 	form, _ := report.WriterNamed(c.Format) // kong has validated the name

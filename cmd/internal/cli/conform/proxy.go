@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/conformance/observed"
@@ -78,7 +79,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	defer recording.Discard()
-	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
+	tap := &tap{in: in, lines: !c.Quiet && frame.IsTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
 	recorder, err := observed.NewRecorder(base, observed.Options{Transport: transport, MaxBody: c.MaxBody, Each: tap.each})
 	if err != nil {
 		return usage("%v", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/report"
@@ -71,7 +72,7 @@ func (c *runCommand) Run(in *invocation) error {
 	if !c.Quiet {
 		opts.Planned = func(p *conformance.Plan) { fmt.Fprint(in.stderr, forecast(p, c.Rate, c.Timeout)) }
 	}
-	if isTerminal(in.stderr) && !c.Quiet {
+	if frame.IsTerminal(in.stderr) && !c.Quiet {
 		opts.Progress = progress(in.stderr)
 	}
 	result, err := conformance.Run(in.ctx, target, opts)

@@ -1,17 +1,19 @@
-// Package frame contains the common code of the programs: help, references to the help, errors in arguments, trusted certificates, and
-// build information. It does not depend on any command.
+// Package frame contains the common code of the programs: help, references to the help, errors in arguments, trusted certificates,
+// terminals, and build information. It does not depend on any command.
 package frame
 
 import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/mattn/go-isatty"
 )
 
 // Arguments converts the usual requests for help to the flag that kong supports: no arguments, "help", and "help" followed by a command.
@@ -72,6 +74,12 @@ func setting(key string) string {
 		}
 	}
 	return ""
+}
+
+// IsTerminal reports whether w is a terminal, whose output no service manager stores.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // UsageError is an error in the arguments that the parser does not detect.
