@@ -68,7 +68,7 @@ type Claimable struct {
 	Lanes   int // the number of claimable lanes. If it is 0, the following fields are empty
 	// First is the time since which the first lane has been due.
 	First time.Time
-	// Divided reports whether lanes of several tenants are free and scheduled, at any time. It is false if the store knows no tenants.
+	// Divided reports whether lanes of several tenants are free and scheduled, at any time. It is false for a store without tenants.
 	Divided bool
 	// Running is the number of leased lanes of all processes, at most CountedLanes. It is 0 if the database belongs to one process.
 	Running int
