@@ -102,8 +102,10 @@ type Dispatcher struct {
 	// Run only.
 	uncertain string
 
-	// releasing means that another process is about to release its lanes. It is used by Run only.
-	releasing bool
+	// releasing is the time since which another process has been about to release its lanes, or zero. Meanwhile there are sweeps searches per
+	// Options.Sweep. Both are used by Run only.
+	releasing time.Time
+	sweeps    int
 
 	served  string    // the last tenant that has got a quota; used by Run only
 	yielded time.Time // the last search for tenants that wait while no lane is free; used by Run only
@@ -322,16 +324,34 @@ func (d *Dispatcher) handOver(n int) {
 	}
 }
 
-// releaseSweeps is the number of sweeps per Options.Sweep while another process releases its lanes.
-const releaseSweeps = 10
+const (
+	// releaseSweeps is the maximum number of searches per Options.Sweep while another process releases its lanes.
+	releaseSweeps = 10
+	// fleetSweeps is the maximum number of these searches of all processes together, or one of each process.
+	fleetSweeps = 100
+	// releaseTime is the time of these searches, in intervals of Options.Sweep: a process may release its last lane much later.
+	releaseTime = 20
+)
+
+// hasten determines the number of searches from the result of the last one.
+func (d *Dispatcher) hasten(retired bool, processes int) {
+	d.sweeps = 1
+	if !retired {
+		d.releasing = time.Time{}
+		return
+	}
+	if d.releasing.IsZero() {
+		d.releasing = time.Now()
+	}
+	if time.Since(d.releasing) < releaseTime*d.o.Sweep {
+		d.sweeps = max(min(releaseSweeps, fleetSweeps/processes), 1)
+	}
+}
 
 // pause returns the delay until the next sweep: a random one, so that the processes do not search at the same time, or the time until a
 // released lane is due again.
 func (d *Dispatcher) pause() time.Duration {
-	wait := pause.Around(d.o.Sweep, 0.1)
-	if d.releasing {
-		wait /= releaseSweeps
-	}
+	wait := pause.Around(d.o.Sweep, 0.1) / time.Duration(max(d.sweeps, 1))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.o.Now()

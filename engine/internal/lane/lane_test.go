@@ -165,6 +165,8 @@ func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold
 type fleet struct {
 	process atomic.Pointer[process]
 	surplus atomic.Int64
+
+	processes atomic.Int64
 }
 
 type process struct {
@@ -174,6 +176,7 @@ type process struct {
 
 func newFleet() *fleet {
 	f := &fleet{}
+	f.processes.Store(4)
 	f.join()
 	return f
 }
@@ -187,7 +190,7 @@ func (f *fleet) join() {
 func (f *fleet) end()                       { f.process.Load().end() }
 func (f *fleet) Process() lane.Process      { return f.process.Load() }
 func (f *fleet) Surplus(lane.Load) int      { return int(f.surplus.Swap(0)) }
-func (f *fleet) Estimate() (int, float64)   { return 4, 0 }
+func (f *fleet) Estimate() (int, float64)   { return int(f.processes.Load()), 0 }
 func (*process) ID() string                 { return "me" }
 func (p *process) Valid() bool              { return p.ctx.Err() == nil }
 func (p *process) Context() context.Context { return p.ctx }

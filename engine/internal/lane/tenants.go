@@ -22,7 +22,7 @@ func (d *Dispatcher) claim(ctx context.Context, p Process, own int) (leases []en
 	processes, running := d.o.Fleet.Estimate()
 	due := d.o.Now()
 	found, err := d.o.Leases.Claimable(ctx, due, counted(own, free, processes))
-	d.releasing = found.Retired
+	d.hasten(found.Retired, processes)
 	if err != nil || found.Lanes == 0 {
 		return nil, false, err
 	}
