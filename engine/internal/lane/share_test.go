@@ -55,8 +55,8 @@ func TestDispatcher_ClaimsShare(t *testing.T) {
 	}
 }
 
-// TestDispatcher_SearchesWhileReleased checks that a process searches more often while another one releases its lanes, for a limited time and
-// not in a large fleet.
+// TestDispatcher_SearchesWhileReleased checks that a process searches more often while another one releases its lanes, for a limited time
+// and not in a large fleet.
 func TestDispatcher_SearchesWhileReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, f := &leases{nextAt: time.Now().AddDate(1, 0, 0)}, newFleet()
