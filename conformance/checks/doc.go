@@ -9,8 +9,8 @@
 // attributes of the schemas that the target describes. filter_people.go and filter_basic.go have the users and rows that these files share.
 //
 // Files of the area patch: patch_add.go, patch_replace.go and patch_remove.go have one operation each, patch_matrix.go each form of
-// operation and path, patch_filters.go filters in paths, patch_request.go the response and several operations, patch_rules.go requests that a server
-// must reject. patch_cell.go runs the rows of the matrix.
+// operation and path, patch_filters.go filters in paths, patch_request.go the response and several operations, patch_rules.go requests
+// that a server must reject. patch_cell.go runs the rows of the matrix.
 //
 // A check also verifies that nothing forbidden is present, and never fails a target for something that the RFCs permit. The tests of
 // cmd/internal/truth prove both: they run the checks against the reference server with one fault (a mutant) and with one permitted
