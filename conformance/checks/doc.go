@@ -3,7 +3,7 @@
 // then their Run functions. Checks contain their expected results as literal values. groups.go has the common operations on groups,
 // group_members.go the special cases of groups and members.
 //
-// Files of the area filter: filter_operators.go has one check per operator, filter_grammar.go precedence, paths and letter case,
+// Files of the area filter: filter_operators.go has one check per operator, filter_grammar.go precedence, paths and case,
 // filter_logic.go combinations of and, or and not, filter_syntax.go filters that a server must reject, filter_types.go operators by the
 // type of attribute, filter_values.go special values and attributes (Unicode, reserved characters, password, members), filter_schema.go
 // attributes of the schemas that the target describes. filter_people.go and filter_basic.go have the users and rows that these files share.
