@@ -335,6 +335,7 @@ func TestEngine_Transcript(t *testing.T) {
 	x.run(1, "drift", "ERP", "--limit", "0")
 
 	x.run(0, "halt", "CRM", "--op", "deactivate", "--reason", "audit")
+	x.run(0, "apps")
 	x.run(0, "resume", "CRM")
 	for _, user := range []string{ann, bob, cy} {
 		x.do(http.MethodDelete, "/api/v1/apps/"+crm+"/users/"+user, "")

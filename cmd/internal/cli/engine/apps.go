@@ -54,6 +54,9 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 			for _, u := range a.Unprovisioned {
 				p.line("%s: %s: %s", a.Label, notProvisioned(u), u.Reason)
 			}
+			for _, text := range haltTexts(a.Halts) {
+				p.line("%s: halted: %s", a.Label, text)
+			}
 		}
 	})
 }
@@ -124,6 +127,30 @@ func learned(l engine.Learned) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// haltTexts returns one text for the halts with the same reason.
+func haltTexts(halts []engine.Halt) (texts []string) {
+	for len(halts) > 0 {
+		var same, others []engine.Halt
+		for _, h := range halts {
+			if h.Reason == halts[0].Reason && h.App == halts[0].App {
+				same = append(same, h)
+			} else {
+				others = append(others, h)
+			}
+		}
+		operations := make([]string, len(same))
+		for i, h := range same {
+			operations[i] = string(h.Operation)
+		}
+		first := same[0]
+		if first.Operation = engine.Operation(strings.Join(operations, ", ")); len(same) == len(engine.HaltOperations()) {
+			first.Operation = "all operations"
+		}
+		texts, halts = append(texts, haltText(first)), others
+	}
+	return texts
 }
 
 func haltText(h engine.Halt) string {
