@@ -27,7 +27,7 @@ func (a *api) planRoutes() []rest.Route {
 			func(ctx context.Context, r *planRequest) (engine.Plan, error) { return a.plan(ctx, r) }),
 		row(a, "listPlanItems", "GET "+one+"/items", "List the items of a plan", 0, a.planItems),
 		rest.Needs(
-			row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the desired state has changed since", 0, a.applyPlan),
+			row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the desired state has changed since its creation", 0, a.applyPlan),
 			engine.AccessApprove,
 		),
 		row(a, "discardPlan", "DELETE "+one, "Delete a plan without reverting the changes of applied items", 204,
