@@ -134,7 +134,7 @@ func TestTraces_CallerToTarget(t *testing.T) {
 	})
 }
 
-// TestTraces_Configuration checks the precedence of the variables, the file, and values that cannot work.
+// TestTraces_Configuration checks the settings of the file, the variables that disable traces, and the errors for invalid values.
 func TestTraces_Configuration(t *testing.T) {
 	c := newOTLP(t)
 	dir := t.TempDir()
