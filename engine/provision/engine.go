@@ -23,6 +23,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/listing"
 	"github.com/scimwright/scimwright/engine/internal/membership"
+	"github.com/scimwright/scimwright/engine/internal/pause"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/plans"
 	"github.com/scimwright/scimwright/engine/internal/principal"
@@ -282,8 +283,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop waits for running sequences, releases all leases, stops the jobs and returns. If ctx ends first, Stop cancels the sequences and the
-// jobs, and returns the error of ctx; the next engine resumes them. A second call of Stop waits too.
+// Stop waits for running sequences, releases all leases, stops the jobs and returns. If other processes share the store, Stop tells them
+// first, and continues after 1.2 times Options.Sweep. If ctx ends first, Stop cancels the sequences and the jobs, and returns the error of
+// ctx; the next engine resumes them. A second call of Stop waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true
@@ -294,6 +296,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		close(e.done)
 	}
 	e.mu.Unlock()
+	e.retire(ctx)
 	e.dispatcher.Drain()
 	jobs := make(chan error, 1)
 	go func() { jobs <- e.schedule.stop(ctx) }()
@@ -306,6 +309,16 @@ func (e *Engine) Stop(ctx context.Context) error {
 		err = fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
 	}
 	return cmp.Or(err, <-jobs)
+}
+
+// retire announces that the engine releases its lanes, and waits until the other processes have noticed it. They then search for the lanes
+// at short intervals, so that an app waits only for the end of its running sequences. The lanes run until then. Without other processes, or
+// without running lanes, retire does nothing.
+func (e *Engine) retire(ctx context.Context) {
+	e.dispatcher.Retire()
+	if e.dispatcher.Load().Running > 0 && e.member.Retire(ctx) {
+		pause.For(ctx, e.o.Sweep*6/5) // longer than the interval of their searches
+	}
 }
 
 // Done returns a channel that is closed when a started engine has stopped: after the end of its last sequence.

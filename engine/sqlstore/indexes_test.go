@@ -82,7 +82,7 @@ func TestClaim_UsesIndex(t *testing.T) {
 			_, err = fill.Exec(t.Context(), `ANALYZE {app_lane}`)
 			require.NoError(t, err)
 		}
-		rows, err := s.db.Reader().Query(t.Context(), explain+anyClaimable, 0, 0)
+		rows, err := s.db.Reader().Query(t.Context(), explain+claimableQuery(p.Dialect, 64, true), 0, 0)
 		require.NoError(t, err)
 		defer rows.Close()
 		var plan strings.Builder

@@ -26,30 +26,18 @@ func scanLease(rows *sql.Rows, l *engine.Lease) error {
 }
 
 // claimable selects the lanes that a process may claim, in the order of their times. Parameters: twice the time.
-const claimable = `SELECT app_id FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at`
+const claimable = `SELECT app_id, next_at FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at`
 
-// anyClaimable selects one of these lanes. The limit is a constant, so that PostgreSQL uses the same plan for each execution: with
-// partitions, planning takes much longer than the search.
-const anyClaimable = claimable + ` LIMIT 1`
-
-// Claim implements store.Leases. A query without a lock comes first, because nothing is due most of the time: on SQLite a transaction would
-// wait for every other one.
+// Claim implements store.Leases.
 func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit int) (leases []engine.Lease, err error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	var first string
-	err = s.db.Reader().QueryRow(ctx, anyClaimable, ms(due), ms(due)).Scan(&first)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err == nil {
-		err = s.update(ctx, func(tx *sqldb.Tx) error {
-			leases, err = nil, nil
-			leases, err = claimLanes(ctx, tx, process, due, limit)
-			return err
-		})
-	}
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		leases, err = nil, nil
+		leases, err = claimLanes(ctx, tx, process, due, limit)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: claim: %w", err)
 	}
@@ -63,8 +51,8 @@ func claimLanes(ctx context.Context, tx *sqldb.Tx, process string, due time.Time
 }
 
 // claim returns the statement that claims the lanes of a query. It omits lanes with a locked row: a process that stalls in a transaction
-// must not delay the lanes of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a constant
-// as in anyClaimable.
+// must not delay the lanes of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a constant,
+// so that PostgreSQL uses the same plan for each execution: with partitions, planning takes much longer than the search.
 func claim(d sqldb.Dialect, lanes string, limit int) string {
 	lock := ""
 	if d == sqldb.Postgres {

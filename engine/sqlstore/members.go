@@ -22,14 +22,8 @@ var memberSets = map[store.MemberSet]string{
 
 // Members implements store.Members.
 func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error) {
-	// The query uses subqueries instead of a join, because PostgreSQL without statistics would join each page with all users of the app.
-	// Each of them has the app as a parameter, so that it reads one partition. The comparison of the pair belongs to the key: with the user
-	// alone, PostgreSQL without statistics would read the members of all groups by the index of the users.
-	const user = ` FROM {sync_state} u WHERE u.app_id = ? AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
-	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
-			COALESCE((SELECT u.remote_id`+user+`, COALESCE((SELECT u.remote_name`+user+`
-		FROM {member_state} m WHERE m.app_id = ? AND m.group_id = ? AND (m.group_id, m.principal_id) > (?, ?) AND `+memberSets[q.Which]+`
-		ORDER BY m.group_id, m.principal_id `+sqldb.Limit, app, app, app, q.Group, q.Group, q.After, limitOr(q.Limit))
+	query, args := membersOfGroup(s.db.Dialect(), app, q)
+	rows, err := s.db.Reader().Query(ctx, query, args...)
 	out, err := collect(rows, err, func(r *sql.Rows, m *store.Member) error {
 		var want, pushed int64
 		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)
@@ -40,6 +34,25 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 		return nil, fmt.Errorf("sqlstore: members of %s of %s: %w", q.Group, app, err)
 	}
 	return out, nil
+}
+
+// membersOfGroup returns the query of Members and its parameters. It uses subqueries instead of a join, because PostgreSQL without statistics
+// would join each page with all users of the app. Each of them has the app as a parameter, so that it reads one partition. The comparison of
+// the pair belongs to the key: with the user alone, PostgreSQL without statistics would read the members of all groups by the index of the
+// users. PostgreSQL searches for each user once, SQLite once per column.
+func membersOfGroup(d sqldb.Dialect, app string, q store.MemberQuery) (string, []any) {
+	const columns, user = `m.principal_id, m.want, m.pushed, m.pushed_id, m.asked`,
+		` FROM {sync_state} u WHERE u.app_id = ? AND u.kind = 'user' AND u.principal_id = m.principal_id`
+	page := ` FROM {member_state} m WHERE m.app_id = ? AND m.group_id = ? AND (m.group_id, m.principal_id) > (?, ?) AND ` +
+		memberSets[q.Which] + ` ORDER BY m.group_id, m.principal_id ` + sqldb.Limit
+	of := []any{app, q.Group, q.Group, q.After, limitOr(q.Limit)}
+	if d == sqldb.Postgres {
+		return `SELECT ` + columns + `, COALESCE(v.remote_id, ''), COALESCE(v.remote_name, '')
+			FROM (SELECT ` + columns + page + `) AS m
+			LEFT JOIN LATERAL (SELECT u.remote_id, u.remote_name` + user + ` LIMIT 1) AS v ON TRUE ORDER BY m.principal_id`, append(of, app)
+	}
+	return `SELECT ` + columns + `, COALESCE((SELECT u.remote_id` + user + `), ''), COALESCE((SELECT u.remote_name` + user + `), '')` + page,
+		append([]any{app, app}, of...)
 }
 
 // shareAtMost is the number of users whose rows lockMembers locks. More of them cost more than the wait of other transactions.

@@ -184,7 +184,7 @@ func TestOpen_Errors(t *testing.T) {
 			"steps table exists": {prepare: `CREATE TABLE scimwright_steps (own TEXT)`,
 				want: "the table scimwright_steps exists and was not created by the engine"},
 			"newer": {open: true, prepare: `INSERT INTO scimwright_steps SELECT 'engine', MAX(step) + 1, 'x' FROM scimwright_steps`,
-				want: "the database has migration step 6, and this program has only 5 steps: a newer version migrated the database"},
+				want: "the database has migration step 7, and this program has only 6 steps: a newer version migrated the database"},
 			"changed": {open: true, prepare: `UPDATE scimwright_steps SET hash = 'x'`, want: "step 1 was changed"},
 			"old and newer": {prepare: "dump16; INSERT INTO sqldb_steps VALUES ('engine', 17, 'x')",
 				want: "the database has migration step 17, and this program has only 16 steps: a newer version migrated the database"},

@@ -27,7 +27,7 @@ const partitions = 32
 
 // fleetWide are the statements of partitioned tables that name no app, by a part of their text.
 var fleetWide = []struct{ part, why string }{
-	{`SELECT app_id FROM app_lane WHERE next_at IS NOT NULL AND next_at <=`, "a claim searches for the due lanes of all apps"},
+	{`SELECT app_id, next_at FROM app_lane WHERE next_at IS NOT NULL AND next_at <=`, "a claim searches for the due lanes of all apps"},
 	{`SELECT (SELECT l.tenant FROM app_lane l WHERE l.process = ''`, "the tenants of all apps"},
 	{`SELECT app_id FROM app_lane WHERE tenant = q.tenant AND lease_until >= 0`, "a claim searches for the due lanes of a tenant"},
 	{`FROM app_lane WHERE process = $1 AND process <> ''`, "the lanes of a process, also of a dead one, belong to any apps"},

@@ -185,6 +185,18 @@ func (s *Store) beatAlone(ctx context.Context, id string, load store.Load) (stor
 	return store.Fleet{Alive: 1, Next: -1}, nil
 }
 
+// Retire implements store.Processes.
+func (s *Store) Retire(ctx context.Context, id string) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE {process} SET retired = 1 WHERE id = ?`, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: retire: %w", err)
+	}
+	return nil
+}
+
 // Reap implements store.Processes.
 func (s *Store) Reap(ctx context.Context, id string, w store.When) (taken []store.Takeover, err error) {
 	if s.db.Dialect() == sqldb.SQLite {

@@ -261,6 +261,9 @@ CREATE TABLE {mark_trace} (
 `, `
 ALTER TABLE {app_lane} ADD COLUMN tenant KEY NOT NULL DEFAULT '';
 CREATE INDEX {.app_lane_tenant} ON {app_lane} (tenant, next_at) WHERE process = '' AND next_at IS NOT NULL AND lease_until >= 0;
+`, `
+ALTER TABLE {process} ADD COLUMN retired BIGINT NOT NULL DEFAULT 0; -- 1: it claims no more lanes and releases those that it has
+CREATE INDEX {.process_retired} ON {process} (id) WHERE retired = 1;
 `}
 
 // noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner

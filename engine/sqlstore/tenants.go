@@ -24,25 +24,7 @@ const (
 func (s *Store) Divides() bool { return s.tenants }
 
 // Waiting implements store.Tenants. Its cost depends neither on the number of lanes nor on the number of all tenants.
-func (s *Store) Waiting(ctx context.Context, due time.Time, limit int, after string) (w store.Waiting, err error) {
-	limit = max(limit, 0)
-	err = s.db.Reader().QueryRow(ctx, claimableUpTo(limit+1), ms(due), ms(due)).Scan(&w.Lanes)
-	if err == nil && w.Lanes > limit {
-		w.Tenants, w.Last, err = s.visit(ctx, due, after)
-	}
-	if err != nil {
-		return store.Waiting{}, fmt.Errorf("sqlstore: tenants with pending lanes: %w", err)
-	}
-	return w, nil
-}
-
-// claimableUpTo returns the query for the number of claimable lanes, up to n.
-func claimableUpTo(n int) string {
-	return `SELECT COUNT(*) FROM (` + claimable + ` LIMIT ` + strconv.Itoa(n) + `) AS l`
-}
-
-// visit returns the next tenants with claimable lanes, and the last visited tenant.
-func (s *Store) visit(ctx context.Context, due time.Time, after string) (found []string, last string, err error) {
+func (s *Store) Waiting(ctx context.Context, due time.Time, after string) (w store.Waiting, err error) {
 	type visited struct {
 		tenant    string
 		begun     bool // the first tenants, which follow the last one
@@ -51,14 +33,17 @@ func (s *Store) visit(ctx context.Context, due time.Time, after string) (found [
 	rows, err := s.db.Reader().Query(ctx, visitTenants, after, after, after, ms(due), ms(due))
 	all, err := collect(rows, err, func(r *sql.Rows, v *visited) error { return r.Scan(&v.tenant, &v.begun, &v.claimable) })
 	for i, v := range all {
-		if len(found) == waitingTenants || i == visitedTenants && v.begun {
+		if len(w.Tenants) == waitingTenants || i == visitedTenants && v.begun {
 			break // the query has not visited the tenants before v
 		}
-		if last = v.tenant; v.claimable {
-			found = append(found, v.tenant)
+		if w.Last = v.tenant; v.claimable {
+			w.Tenants = append(w.Tenants, v.tenant)
 		}
 	}
-	return found, last, err
+	if err != nil {
+		return store.Waiting{}, fmt.Errorf("sqlstore: tenants with pending lanes: %w", err)
+	}
+	return w, nil
 }
 
 // nextTenant selects the first tenant, by name, that has free and scheduled lanes and satisfies a condition. It is a search in the index,

@@ -19,18 +19,16 @@ type MarkAll interface {
 type Tenants interface {
 	// Divides reports whether the store knows tenants. If not, the other methods are not called.
 	Divides() bool
-	// Waiting describes the lanes that Claim would lease. The tenants start after the tenant `after`.
-	Waiting(ctx context.Context, due time.Time, limit int, after string) (Waiting, error)
+	// Waiting returns tenants of the lanes that Claim would lease. They start after the tenant `after`.
+	Waiting(ctx context.Context, due time.Time, after string) (Waiting, error)
 	// ClaimOf leases lanes to a process as Claim does: for each quota the lanes of its tenant, and then any lanes, up to the limit.
 	ClaimOf(ctx context.Context, process string, due time.Time, quotas []Quota, limit int) ([]engine.Lease, error)
 }
 
-// Waiting describes the claimable lanes.
+// Waiting is a result of Tenants.Waiting.
 type Waiting struct {
-	// Lanes is their number, up to the limit of the call and one more.
-	Lanes int
-	// Tenants are tenants with claimable lanes, by name, with the first name after the last one. It is empty if Lanes does not exceed the
-	// limit of the call. The store may limit the number of tenants that a call visits.
+	// Tenants are tenants with claimable lanes, by name, with the first name after the last one. The store may limit the number of tenants
+	// that a call visits.
 	Tenants []string
 	// Last is the last visited tenant, with or without claimable lanes.
 	Last string

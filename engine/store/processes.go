@@ -25,6 +25,9 @@ type Processes interface {
 	Join(ctx context.Context, j Joining) (engine.Process, []Takeover, error)
 	// Beat prolongs the validity of a process and stores its load, or returns ErrEnded.
 	Beat(ctx context.Context, id string, load Load) (Fleet, error)
+	// Retire records that a process claims no more lanes and is about to release those that it has. It stays valid. The others can then claim
+	// these lanes immediately, see Claimable. An unknown process is ignored.
+	Retire(ctx context.Context, id string) error
 	// Reap takes over the lanes of dead processes: it raises their epochs, makes them due at When.Now, and sets the time of the recheck of
 	// their principals in flight. A locked lane is left for a later call. Reap removes a process 60s after its death, unless it still has
 	// lanes. id is the process that calls Reap.

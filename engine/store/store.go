@@ -47,6 +47,9 @@ type All interface {
 
 // Leases claims and releases lanes for processes.
 type Leases interface {
+	// Claimable describes the lanes that Claim would lease, of which it counts up to limit. A process calls it before Claim, because Claim may
+	// wait for other writes even if it finds nothing.
+	Claimable(ctx context.Context, due time.Time, limit int) (Claimable, error)
 	// Claim leases to a valid process up to limit lanes that no process has and that have been due since `due` or longer, and raises their
 	// epochs. It does not wait for locked lanes. For a process that has ended it returns no lane.
 	Claim(ctx context.Context, process string, due time.Time, limit int) ([]engine.Lease, error)
@@ -57,6 +60,24 @@ type Leases interface {
 	// or retry arrived since the claim, both limits are ignored. Release returns ErrLeaseLost if the lease was lost.
 	Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) (next time.Time, err error)
 }
+
+// Claimable describes the claimable lanes, and the processes that share them.
+type Claimable struct {
+	// Retired reports whether a valid process is about to release its lanes, see Processes.Retire.
+	Retired bool
+	Lanes   int // the number of claimable lanes. If it is 0, the following fields are empty
+	// First is the time since which the first lane has been due.
+	First time.Time
+	// Divided reports whether lanes of several tenants are free and scheduled, at any time. It is false for a store without tenants.
+	Divided bool
+	// Running is the number of leased lanes of all processes, at most CountedLanes. It is 0 if the database belongs to one process.
+	Running int
+	// Processes is the number of valid processes that have not retired.
+	Processes int
+}
+
+// CountedLanes is the maximum of Claimable.Running, so that a large fleet does not read all its lanes before each claim.
+const CountedLanes = 4096
 
 // Marks records which principals may have changed.
 type Marks interface {

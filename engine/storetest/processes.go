@@ -341,6 +341,54 @@ func testClaimLimit(t *testing.T, s *suite) {
 	}
 }
 
+func (s *suite) search(due time.Time, limit int) store.Claimable {
+	s.t.Helper()
+	c, err := s.store.Claimable(s.t.Context(), due, limit)
+	require.NoError(s.t, err)
+	return c
+}
+
+// testClaimable claims the lanes of other tests first.
+func testClaimable(t *testing.T, s *suite) {
+	_, err := s.store.Claim(t.Context(), s.process(), s.now.AddDate(10, 0, 0), 10_000)
+	require.NoError(t, err)
+	require.Equal(t, store.Claimable{}, s.search(s.now, 10), "nothing is due")
+	s.mark(engine.Mark{ID: "a"})
+	require.Zero(t, s.search(s.now.Add(-time.Millisecond), 10).Lanes)
+	first := s.now
+	s.now = s.now.Add(time.Second)
+	s.mark(engine.Mark{App: s.app + " 2", ID: "a"}, engine.Mark{App: s.app + " 3", ID: "a"})
+	c := s.search(s.now, 10)
+	require.Equal(t, 3, c.Lanes)
+	require.True(t, first.Equal(c.First), "%s %s", first, c.First)
+	require.Equal(t, 1, c.Processes)
+	require.Equal(t, 2, s.search(s.now, 2).Lanes)
+	require.False(t, c.Retired)
+}
+
+// testClaimableShared checks the numbers for a fleet.
+func testClaimableShared(t *testing.T, s *suite) {
+	s.shared()
+	other := s.join(store.Joining{Name: "other"}).ID
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{App: s.app + " 2", ID: "a"})
+	before := s.search(s.now, 1)
+	require.Equal(t, 2, before.Processes)
+	l, ok := s.tryClaim(other)
+	require.True(t, ok)
+	c := s.search(s.now, 1)
+	require.Equal(t, []any{1, before.Running + 1}, []any{c.Lanes, c.Running})
+	require.NoError(t, s.store.Retire(t.Context(), other))
+	c = s.search(s.now, 1)
+	require.Equal(t, []any{1, true, before.Running + 1}, []any{c.Processes, c.Retired, c.Running})
+	require.NoError(t, s.store.Begin(t.Context(), l, nil), "a retired process keeps its lanes")
+	f, err := s.store.Beat(t.Context(), s.process(), store.Load{})
+	require.NoError(t, err)
+	require.Equal(t, 2, f.Alive, "and is valid")
+	s.leave(other)
+	require.False(t, s.search(s.now, 1).Retired)
+	require.NoError(t, s.store.Retire(t.Context(), "unknown"))
+}
+
 func testHeld(t *testing.T, s *suite) {
 	held := func() []engine.Lease {
 		t.Helper()

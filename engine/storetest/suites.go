@@ -23,6 +23,8 @@ var suites = []struct {
 		{"claim is exclusive", testClaimOnce, nil},
 		{"limit and due time of a claim", testClaimLimit, nil},
 		{"leases of a process", testHeld, nil},
+		{"claimable lanes", testClaimable, nil},
+		{"claimable lanes of a fleet", testClaimableShared, nil},
 		{"release schedules the lane", testRelease, nil},
 		{"hold ends with kick or retry", testHold, nil},
 		{"old epoch is rejected", testEpoch, nil},

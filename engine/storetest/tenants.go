@@ -54,26 +54,31 @@ func (s *suite) claimOf(due time.Time, quotas []store.Quota, limit int) (apps []
 
 func testTenants(t *testing.T, s *suite) {
 	s.divided()
-	waiting := func(due time.Time, limit int, after string) store.Waiting {
+	waiting := func(due time.Time, after string) store.Waiting {
 		t.Helper()
-		w, err := s.can.tenants.Waiting(t.Context(), due, limit, after)
+		w, err := s.can.tenants.Waiting(t.Context(), due, after)
 		require.NoError(t, err)
 		return w
 	}
 	due := s.now.Add(time.Second)
-	require.Equal(t, store.Waiting{}, waiting(due, 10, ""))
+	require.Equal(t, store.Waiting{}, waiting(due, ""))
+	require.False(t, s.search(due, 10).Divided)
 	s.pending("tenant-b", 5)
+	c := s.search(due, 10)
+	require.False(t, c.Divided, "one tenant")
+	require.Equal(t, 5, c.Lanes)
 	s.now = s.now.Add(100 * time.Millisecond)
 	s.pending("tenant-a", 1)
 	s.pending("tenant-c", 2)
-	require.Equal(t, store.Waiting{Lanes: 8}, waiting(due, 8, ""), "nothing has to be divided")
+	c = s.search(due, 10)
+	require.True(t, c.Divided)
+	require.Equal(t, 8, c.Lanes)
 	all := []string{"tenant-a", "tenant-b", "tenant-c"}
-	require.Equal(t, store.Waiting{Lanes: 5, Tenants: all, Last: "tenant-c"}, waiting(due, 4, ""))
-	require.Equal(t, store.Waiting{Lanes: 1, Tenants: []string{"tenant-b", "tenant-c", "tenant-a"}, Last: "tenant-a"},
-		waiting(due, 0, "tenant-a"), "without a limit above 0, for a process that runs as many lanes as it may")
-	require.Equal(t, []string{"tenant-a", "tenant-b", "tenant-c"}, waiting(due, 0, "tenant-c").Tenants)
+	require.Equal(t, store.Waiting{Tenants: all, Last: "tenant-c"}, waiting(due, ""))
+	require.Equal(t, store.Waiting{Tenants: []string{"tenant-b", "tenant-c", "tenant-a"}, Last: "tenant-a"}, waiting(due, "tenant-a"))
+	require.Equal(t, []string{"tenant-a", "tenant-b", "tenant-c"}, waiting(due, "tenant-c").Tenants)
 	early := start.Add(10 * time.Millisecond)
-	require.Equal(t, []string{"tenant-b"}, waiting(early, 1, "tenant-b").Tenants, "the lanes of the others are not due")
+	require.Equal(t, []string{"tenant-b"}, waiting(early, "tenant-b").Tenants, "the lanes of the others are not due")
 
 	quotas := []store.Quota{{Tenant: "tenant-c", Lanes: 1}, {Tenant: "tenant-a", Lanes: 3}, {Tenant: "unknown", Lanes: 9}}
 	apps, first := s.claimOf(due, quotas, 4)
@@ -85,7 +90,7 @@ func testTenants(t *testing.T, s *suite) {
 	require.ElementsMatch(t, []string{"tenant-b:002", "tenant-b:003"}, apps)
 	apps, _ = s.claimOf(early, []store.Quota{{Tenant: "tenant-c", Lanes: 1}}, 5)
 	require.Equal(t, []string{"tenant-b:004"}, apps, "the lane of tenant-c is not due")
-	require.Equal(t, store.Waiting{Lanes: 1, Tenants: []string{"tenant-c"}, Last: "tenant-c"}, waiting(due, 0, ""))
+	require.Equal(t, store.Waiting{Tenants: []string{"tenant-c"}, Last: "tenant-c"}, waiting(due, ""))
 	apps, _ = s.claimOf(due, nil, 0)
 	require.Empty(t, apps)
 	apps, _ = s.claimOf(due, nil, 5)
@@ -113,9 +118,8 @@ func testManyTenants(t *testing.T, s *suite) {
 	seen, after := map[string]int{}, ""
 	const calls = 12
 	for range calls {
-		w, err := s.can.tenants.Waiting(t.Context(), s.now, 1, after)
+		w, err := s.can.tenants.Waiting(t.Context(), s.now, after)
 		require.NoError(t, err)
-		require.Equal(t, 2, w.Lanes)
 		require.NotEmpty(t, w.Tenants)
 		require.NotEqual(t, after, w.Last)
 		for _, tenant := range w.Tenants {

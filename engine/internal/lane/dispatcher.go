@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -26,9 +27,8 @@ type Process interface {
 type Fleet interface {
 	// Process returns the current incarnation, or nil if the engine has none.
 	Process() Process
-	// Room returns how many more lanes this process claims as soon as they are due. If there is no room, it leaves the lanes to other
-	// processes, and claims those that they do not claim. above reports whether it has more than its share: it then leaves them for longer.
-	Room(l Load) (room int, above bool)
+	// Estimate returns the number of processes and of all running lanes by the last heartbeats.
+	Estimate() (processes int, lanes float64)
 	// Surplus returns how many of the running lanes the process hands over to other processes now.
 	Surplus(l Load) int
 }
@@ -87,6 +87,7 @@ type Options struct {
 type Dispatcher struct {
 	o       Options
 	wake    chan struct{}
+	retired atomic.Bool
 	drained chan struct{}
 	drain   sync.Once
 
@@ -100,6 +101,11 @@ type Dispatcher struct {
 	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by
 	// Run only.
 	uncertain string
+
+	// releasing is the time since which another process has been about to release its lanes, or zero. Meanwhile there are sweeps searches per
+	// Options.Sweep. Both are used by Run only.
+	releasing time.Time
+	sweeps    int
 
 	served  string    // the last tenant that has got a quota; used by Run only
 	yielded time.Time // the last search for tenants that wait while no lane is free; used by Run only
@@ -152,6 +158,9 @@ func notify(c chan struct{}) {
 	}
 }
 
+// Retire makes Run claim no more lanes. The running ones continue.
+func (d *Dispatcher) Retire() { d.retired.Store(true) }
+
 // Drain makes Run return as soon as the running tasks have completed. It may be called more than once.
 func (d *Dispatcher) Drain() {
 	d.drain.Do(func() { close(d.drained) })
@@ -185,8 +194,6 @@ func (d *Dispatcher) Run(ctx context.Context, f Func) {
 const (
 	// minSweep prevents a busy loop.
 	minSweep = time.Millisecond
-	// claimLimit is the maximum number of lanes per claim. Processes that claim at the same time each get a part of the lanes.
-	claimLimit = 32
 	// keptAgain is the maximum number of times at which released lanes are due again. A later time is found by a search.
 	keptAgain = 4096
 )
@@ -194,23 +201,15 @@ const (
 // sweep claims and starts pending lanes, and returns the delay until the next sweep.
 func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) time.Duration {
 	p := d.o.Fleet.Process()
-	if p == nil || !p.Valid() {
+	if p == nil || !p.Valid() || d.retired.Load() {
 		return d.pause()
 	}
 	load := d.Load()
 	d.handOver(d.o.Fleet.Surplus(load))
-	limit := min(d.o.Lanes-load.Running, claimLimit)
-	due := d.o.Now()
-	room, above := d.o.Fleet.Room(load)
-	if room > 0 {
-		limit = min(limit, room)
-	} else { // leave the lanes to other processes, which have more room. If they do not claim them, this one does
-		due = due.Add(-leave(d.o.Sweep, above))
-	}
 	known := d.known()
 	call, stop := context.WithTimeout(ctx, claimTimeout)
 	defer stop()
-	leases, err := d.claim(call, p, due, limit)
+	leases, more, err := d.claim(call, p, load.Running)
 	if d.uncertain == p.ID() && err == nil {
 		leases, err = d.lost(call, p, leases, known)
 	}
@@ -224,19 +223,10 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	for _, l := range leases {
 		d.begin(ctx, p, l, f, lanes)
 	}
-	if len(leases) > 0 && len(leases) >= limit && (limit == claimLimit || limit == room) {
-		return minSweep // there may be more
+	if more {
+		return minSweep
 	}
 	return d.pause()
-}
-
-// leave returns the time for which a process without room leaves a due lane to others. Together with the interval of the searches it is
-// at most a second, because the lanes of a process that stops may be more than the others have room for.
-func leave(sweep time.Duration, above bool) time.Duration {
-	if above {
-		return sweep * 9 / 10
-	}
-	return sweep * 3 / 5
 }
 
 // claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
@@ -334,10 +324,34 @@ func (d *Dispatcher) handOver(n int) {
 	}
 }
 
+const (
+	// releaseSweeps is the maximum number of searches per Options.Sweep while another process releases its lanes.
+	releaseSweeps = 10
+	// fleetSweeps is the maximum number of these searches of all processes together, or one of each process.
+	fleetSweeps = 100
+	// releaseTime is the time of these searches, in intervals of Options.Sweep: a process may release its last lane much later.
+	releaseTime = 20
+)
+
+// hasten determines the number of searches from the result of the last one.
+func (d *Dispatcher) hasten(retired bool, processes int) {
+	d.sweeps = 1
+	if !retired {
+		d.releasing = time.Time{}
+		return
+	}
+	if d.releasing.IsZero() {
+		d.releasing = time.Now()
+	}
+	if time.Since(d.releasing) < releaseTime*d.o.Sweep {
+		d.sweeps = max(min(releaseSweeps, fleetSweeps/processes), 1)
+	}
+}
+
 // pause returns the delay until the next sweep: a random one, so that the processes do not search at the same time, or the time until a
 // released lane is due again.
 func (d *Dispatcher) pause() time.Duration {
-	wait := pause.Around(d.o.Sweep, 0.1)
+	wait := pause.Around(d.o.Sweep, 0.1) / time.Duration(max(d.sweeps, 1))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.o.Now()

@@ -11,28 +11,50 @@ import (
 // turn is the time for which a lane may run while a tenant without a running lane waits, if no tenant has several running lanes.
 const turn = 5 * time.Second
 
-// claim claims pending lanes. If there are more than the limit, each tenant gets the same number of running lanes, as far as it has pending
-// ones.
-func (d *Dispatcher) claim(ctx context.Context, p Process, due time.Time, limit int) ([]engine.Lease, error) {
-	if d.o.Tenants == nil || !d.o.Tenants.Divides() {
-		return d.o.Leases.Claim(ctx, p.ID(), due, limit)
+// claim claims pending lanes up to the share of the process. own is the number of its running lanes. more reports whether another claim may
+// find more lanes immediately.
+func (d *Dispatcher) claim(ctx context.Context, p Process, own int) (leases []engine.Lease, more bool, err error) {
+	free := d.o.Lanes - own
+	divides := d.o.Tenants != nil && d.o.Tenants.Divides()
+	if free <= 0 && !divides {
+		return nil, false, nil
 	}
-	if limit <= 0 {
-		return nil, d.yield(ctx)
+	processes, running := d.o.Fleet.Estimate()
+	due := d.o.Now()
+	found, err := d.o.Leases.Claimable(ctx, due, counted(own, free, processes))
+	d.hasten(found.Retired, processes)
+	if err != nil || found.Lanes == 0 {
+		return nil, false, err
 	}
-	w, err := d.o.Tenants.Waiting(ctx, due, limit, d.served)
-	if err != nil || w.Lanes == 0 {
+	if free <= 0 {
+		return nil, false, d.yield(ctx, due)
+	}
+	limit := min(free, claimLimit)
+	if room := share(found, own, running); room > 0 {
+		limit = min(limit, room)
+	} else if due = due.Add(-leave(d.o.Sweep)); found.First.After(due) {
+		return nil, false, nil
+	}
+	if divides && found.Divided && found.Lanes > limit {
+		leases, err = d.claimDivided(ctx, p, due, limit)
+	} else {
+		leases, err = d.o.Leases.Claim(ctx, p.ID(), due, limit)
+	}
+	return leases, len(leases) == claimLimit, err
+}
+
+// claimDivided claims pending lanes so that each tenant gets the same number of running lanes, as far as it has pending ones.
+func (d *Dispatcher) claimDivided(ctx context.Context, p Process, due time.Time, limit int) ([]engine.Lease, error) {
+	w, err := d.o.Tenants.Waiting(ctx, due, d.served)
+	if err != nil {
 		return nil, err
 	}
-	var quotas []store.Quota
-	if w.Lanes > limit {
-		d.mu.Lock()
-		quotas = divide(limit, w.Tenants, d.counts())
-		d.mu.Unlock()
-		d.served = w.Last
-		if len(quotas) > 0 {
-			d.served = quotas[len(quotas)-1].Tenant
-		}
+	d.mu.Lock()
+	quotas := divide(limit, w.Tenants, d.counts())
+	d.mu.Unlock()
+	d.served = w.Last
+	if len(quotas) > 0 {
+		d.served = quotas[len(quotas)-1].Tenant
 	}
 	return d.o.Tenants.ClaimOf(ctx, p.ID(), due, quotas, limit)
 }
@@ -79,13 +101,13 @@ func (d *Dispatcher) counts() map[string]int {
 
 // yield drains lanes for tenants that have fewer running lanes and wait, because the process runs as many lanes as it may. It drains one
 // for each of these tenants, at most once per interval of the searches, because a drained lane first completes its running tasks.
-func (d *Dispatcher) yield(ctx context.Context) error {
+func (d *Dispatcher) yield(ctx context.Context, due time.Time) error {
 	now := time.Now()
 	if d.yielded.Add(d.o.Sweep).After(now) {
 		return nil
 	}
 	d.yielded = now
-	w, err := d.o.Tenants.Waiting(ctx, d.o.Now(), 0, d.served)
+	w, err := d.o.Tenants.Waiting(ctx, due, d.served)
 	if err != nil || len(w.Tenants) == 0 {
 		return err
 	}

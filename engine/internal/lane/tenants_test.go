@@ -24,6 +24,9 @@ type divided struct {
 	unlikely bool // no lane is divided
 	lanes    []*dividedLane
 	visits   int
+
+	processes int // that share the lanes, 0 for one
+	others    int // running lanes of the other processes
 }
 
 type dividedLane struct {
@@ -55,12 +58,28 @@ func (s *divided) pending(due time.Time, of string, any bool) []*dividedLane {
 
 func (s *divided) Divides() bool { return !s.unlikely }
 
-func (s *divided) Waiting(_ context.Context, due time.Time, limit int, after string) (w store.Waiting, err error) {
+func (s *divided) Claimable(_ context.Context, due time.Time, limit int) (c store.Claimable, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pending := s.pending(due, "", true)
+	if c.Lanes = min(len(pending), limit); c.Lanes > 0 {
+		c.First, c.Processes, c.Running = pending[0].due, max(s.processes, 1), s.others
+		for _, l := range s.lanes {
+			c.Running += b2i(l.running)
+		}
+	}
+	for _, l := range pending {
+		c.Divided = c.Divided || l.Tenant != pending[0].Tenant
+	}
+	return c, nil
+}
+
+func (s *divided) Waiting(_ context.Context, due time.Time, after string) (w store.Waiting, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.visits++
 	pending := s.pending(due, "", true)
-	if w.Lanes = min(len(pending), limit+1); w.Lanes <= limit {
+	if len(pending) == 0 {
 		return w, nil
 	}
 	for _, l := range pending {

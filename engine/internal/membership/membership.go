@@ -46,6 +46,8 @@ const (
 	joinRetry  = 250 * time.Millisecond
 	joinMax    = 5 * time.Second
 	joinWithin = 10 * time.Second // time limit of a join, and of a leave
+
+	retireWithin = time.Second
 )
 
 // Process implements lane.Fleet.
@@ -56,8 +58,8 @@ func (m *Member) Process() lane.Process {
 	return nil
 }
 
-// Room implements lane.Fleet.
-func (m *Member) Room(l lane.Load) (room int, above bool) { return m.share.room(m.reading(l)) }
+// Estimate implements lane.Fleet.
+func (m *Member) Estimate() (processes int, lanes float64) { return m.share.estimate() }
 
 // Surplus implements lane.Fleet.
 func (m *Member) Surplus(l lane.Load) int {
@@ -65,6 +67,22 @@ func (m *Member) Surplus(l lane.Load) int {
 }
 
 func (m *Member) reading(l lane.Load) reading { return reading{m.o.Clocks.Monotonic(), l} }
+
+// Retire tells the other processes that this one is about to release its lanes. It reports whether there are other processes that have been
+// told. Otherwise they search for the lanes at their usual intervals.
+func (m *Member) Retire(ctx context.Context) bool {
+	i := m.current.Load()
+	if processes, _ := m.share.estimate(); i == nil || !i.Valid() || processes <= 1 {
+		return false
+	}
+	call, stop := context.WithTimeout(ctx, retireWithin)
+	defer stop()
+	err := m.o.Store.Retire(call, i.id)
+	if err != nil && ctx.Err() == nil {
+		m.o.Logger.WarnContext(ctx, "the other processes do not know that this one releases its lanes", "process", i.id, "error", err)
+	}
+	return err == nil
+}
 
 // Join joins once. The first join of an engine takes over the lanes of an earlier engine of the same name, which was killed.
 func (m *Member) Join(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -42,6 +41,7 @@ type database struct {
 	reaps     []time.Time
 	taken     []time.Time // when lanes were taken over
 	joins     []store.Joining
+	retired   []string
 	when      store.When // of the last takeover
 }
 
@@ -137,6 +137,13 @@ func (d *database) Reap(ctx context.Context, _ string, w store.When) (taken []st
 		return nil
 	})
 	return taken, err
+}
+
+func (d *database) Retire(ctx context.Context, id string) error {
+	return d.call(ctx, func() error {
+		d.retired = append(d.retired, id)
+		return nil
+	})
 }
 
 func (d *database) Leave(ctx context.Context, id string, _ store.When) error {
@@ -405,12 +412,7 @@ func constant(begun time.Time, n int) lane.Load {
 	return lane.Load{Running: n, Total: time.Duration(n) * time.Since(begun)}
 }
 
-func room(m *membership.Member, l lane.Load) int {
-	n, _ := m.Room(l)
-	return n
-}
-
-// TestMember_Share checks the number of lanes that a process runs before it leaves lanes to others and hands lanes over.
+// TestMember_Share checks the number of lanes that a process runs before it hands lanes over, and its estimate of the fleet.
 func TestMember_Share(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, begun := newDatabase(), time.Now()
@@ -418,8 +420,8 @@ func TestMember_Share(t *testing.T) {
 		o.Load = func() (lane.Load, int) { return constant(begun, 200), 0 }
 		m, stop := run(t, o)
 		load := func(n int) lane.Load { return lane.Load{Running: n, Total: constant(begun, 200).Total} }
-		require.Equal(t, math.MaxInt, room(m, load(1000)), "the only process runs all lanes")
-		require.Zero(t, m.Surplus(load(1000)))
+		require.Zero(t, m.Surplus(load(1000)), "the only process runs all lanes")
+		require.False(t, m.Retire(t.Context()), "no other process has to be told")
 		pass(lease)
 		d.set(func() {
 			for i := range 3 { // three processes that have just joined
@@ -427,15 +429,18 @@ func TestMember_Share(t *testing.T) {
 			}
 		})
 		pass(lease / 4)
-		require.LessOrEqual(t, room(m, load(20)), 0, "the mean of the last heartbeats is above the share")
+		processes, lanes := m.Estimate()
+		require.Equal(t, 4, processes)
+		require.InDelta(t, 200, lanes, 1)
 		require.Zero(t, m.Surplus(load(50)), "it happens to run only its share")
 		require.Equal(t, 150, m.Surplus(load(200)))
 		require.Zero(t, m.Surplus(load(200)), "the heartbeats of the others do not have these lanes yet")
-		require.Equal(t, 5, room(m, load(45)), "it does not claim again what it has handed over")
-		require.LessOrEqual(t, room(m, load(50)), 0)
 		pass(lease * 6 / 10)
 		require.Equal(t, 150, m.Surplus(load(200)))
+		require.True(t, m.Retire(t.Context()))
+		require.Equal(t, []string{m.Process().ID()}, d.retired)
 		stop()
+		require.False(t, m.Retire(t.Context()), "it has left")
 	})
 }
 
@@ -465,7 +470,7 @@ func TestMember_SharesWithLeast(t *testing.T) {
 }
 
 // TestMember_SharesShortLanes checks that the mean counts, not the number at one time: a process whose lanes run for a tenth of the time
-// claims many, unless its mean is above the share.
+// hands none over.
 func TestMember_SharesShortLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, begun := newDatabase(), time.Now()
@@ -476,11 +481,7 @@ func TestMember_SharesShortLanes(t *testing.T) {
 		m, stop := run(t, o)
 		pass(2 * lease)
 		at := func(n int) lane.Load { return lane.Load{Running: n, Total: constant(begun, own).Total} }
-		require.Equal(t, 32, room(m, at(0)))
 		require.Zero(t, m.Surplus(at(100)), "they end soon")
-		d.set(func() { d.loads["other"] = store.Load{Lanes: 5} })
-		pass(2 * lease)
-		require.Zero(t, room(m, at(0)))
 		require.InDelta(t, 10, d.mean(m.Process().ID()), 0.01, "what the heartbeat stores")
 		stop()
 	})

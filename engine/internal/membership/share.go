@@ -9,13 +9,14 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// share is the part of the running lanes that this process is to run, by the heartbeats of all processes. What is shared is the mean number
-// of running lanes: the number at one time depends on chance if lanes run for a short time only.
+// share is the part of the running lanes that this process keeps, by the heartbeats of all processes. A process with more hands lanes over.
+// What is shared is the mean number of running lanes: the number at one time depends on chance if lanes run for a short time only. Package
+// lane limits the claims of a process, by the numbers of lanes at the time of the claim.
 type share struct {
 	mu     sync.Mutex
 	alive  int
 	least  float64   // the mean of the other process with the fewest lanes
-	settle time.Time // lanes were handed over: before this time no more are, and no lanes are claimed above the share
+	settle time.Time // lanes were handed over: before this time no more are
 	beats  []beat    // the last ones, at most shareBeats
 }
 
@@ -41,18 +42,13 @@ func (r reading) mean(to reading) float64 {
 
 const (
 	// shareBeats is the number of heartbeats whose lanes determine the share: their mean for the lanes that a process is to have, and their
-	// maximum for the lanes that it claims at a time, because apps often have work at the same times.
+	// maximum for the lanes that it keeps, because apps often have work at the same times.
 	shareBeats = 4
 	// shareMinimum is the number of lanes that a process may have whatever its share: with a few lanes, a claim by another process takes
 	// longer than the work.
 	shareMinimum = 2
-	// claimMinimum is the number of lanes up to which a process claims whatever the others run, so that idle processes start work immediately.
-	claimMinimum = 32
 	// tolerance is the part of the share by which a process may exceed it, and another process may be below it, before lanes are handed over.
 	tolerance = 0.1
-	// claimSlack is the number of lanes by which the mean may exceed the share, in addition to half of the tolerance, before lanes are left to
-	// others.
-	claimSlack = 1
 )
 
 // sent returns the mean number of running lanes since the last heartbeat.
@@ -89,21 +85,14 @@ func (s *share) part() (mean, most float64) {
 	return mean, most
 }
 
-// room returns how many lanes the process claims as soon as they are due, and whether it has more than its share.
-func (s *share) room(now reading) (room int, above bool) {
+// estimate returns the number of processes and of all running lanes by the last heartbeat of this process.
+func (s *share) estimate() (processes int, lanes float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.alive <= 1 {
-		return math.MaxInt, false
+	if len(s.beats) > 0 {
+		lanes = s.beats[len(s.beats)-1].total
 	}
-	mean, most := s.part()
-	if now.at.Before(s.settle) {
-		return int(math.Ceil(most)) - now.load.Running, true
-	}
-	if s.since(shareBeats, now) > max(mean*(1+tolerance/2)+claimSlack, shareMinimum) {
-		return 0, true
-	}
-	return max(int(math.Ceil(most)), claimMinimum) - now.load.Running, false
+	return max(s.alive, 1), lanes
 }
 
 // surplus returns the number of lanes to hand over. After that it returns 0 until pause has passed, because the numbers of the processes
