@@ -81,7 +81,7 @@ type Options struct {
 // hooks replace parts of a daemon in tests that end the process at a certain point. Default: no replacement.
 type hooks struct {
 	store     func(store.All) store.All // of the engine
-	transport http.RoundTripper         // to targets
+	transport http.RoundTripper         // to targets and endpoints of webhooks
 	handler   func(http.Handler) http.Handler
 }
 
