@@ -54,6 +54,12 @@ func runPage(t *testing.T, root string, blocks []Block) {
 	tree.Dir = root
 	out, err := tree.CombinedOutput()
 	require.NoError(t, err, string(out))
+	for _, block := range blocks {
+		if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", block.Wait); block.Wait != "" && err == nil {
+			require.NoError(t, conn.Close())
+			t.Fatalf("another program listens at %s", block.Wait)
+		}
+	}
 	shell := startShell(t, copied)
 	var output string
 	for _, block := range blocks {
@@ -106,7 +112,8 @@ type shell struct {
 }
 
 func startShell(t *testing.T, dir string) *shell {
-	cmd := exec.CommandContext(t.Context(), "bash", "--norc", "-m")
+	// The context of the test ends before the cleanup, which stops the programs of the page.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "--norc", "-m")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS"), "NO_COLOR=1", "COLUMNS=100")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
