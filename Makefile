@@ -140,6 +140,10 @@ causes: ## rewrite conformance/causes/signatures.txt: the checks that report fin
 examples: ## vet and test the modules in examples/ with the present packages (.ci/examples also runs their programs)
 	@set -e; for module in examples/*/go.mod; do (cd $${module%/go.mod} && go vet ./... && go test ./...); done
 
+.PHONY: pages
+pages: ## run the commands of README.md and docs/tutorials, on the default ports
+	SCIMWRIGHT_TEST_PAGES=1 go test -count=1 -timeout 30m -run TestPages_Run ./internal/docpages
+
 .PHONY: helm
 helm: ## check the Helm chart in deploy/helm (helm is built from its module)
 	./.ci/helm

@@ -47,9 +47,9 @@ func (r DriftReport) Drifted() (n int) {
 // Reconciliation is the summary of a full reconciliation of one kind.
 type Reconciliation struct {
 	Drift DriftReport
-	// Unknown is the number of principals that the directory lists and the engine did not know; they were marked. Unlisted is the number of
-	// known principals that the directory does not list; the engine changes nothing for them. Unknown and Unlisted are 0 if the directory is
-	// not a [Lister].
+	// Unknown is the number of principals that the directory lists and that had no state in the engine; they were marked. Unlisted is the
+	// number of principals with a state that the directory does not list; the engine changes nothing for them. Unknown and Unlisted are 0 if
+	// the directory is not a [Lister].
 	Unknown, Unlisted int
 }
 

@@ -23,7 +23,7 @@ type MarkAll struct {
 	AllMembers bool
 }
 
-// ErrNotFound is returned for a principal or app that the engine does not know.
+// ErrNotFound is returned for a principal or app without a state in the engine.
 var ErrNotFound = errors.New("engine: not found")
 
 // ErrStale is returned when the state changed after the caller read it, so that a decision of the caller (approval, dismissal, link, plan)

@@ -39,7 +39,7 @@ func TestClientLibraries_RoundTrip(t *testing.T) {
 			Body: `{` + three +
 				`,"settings":{"app":{"targetURL":"https://example.com","userNameSelector":"#u","passwordSelector":"#p","buttonSelector":"#b",` +
 				`"extraFieldSelector":"#e","extraFieldValue":"v"}}}`, Save: map[string]string{"three": "id"}},
-		apitest.Step{Name: "a replacement keeps a setting that the client knows under another spelling", Do: "PUT /api/v1/apps/{{three}}",
+		apitest.Step{Name: "a replacement keeps a setting that the client sends under another spelling", Do: "PUT /api/v1/apps/{{three}}",
 			Body: `{` + three +
 				`,"settings":{"app":{"targetURL":"https://example.org","passwordSelector":"#p","buttonSelector":"#b","extraFieldSelector":"#e",` +
 				`"extraFieldValue":"v"}}}`,

@@ -39,11 +39,12 @@ const (
 )
 
 const (
-	// importsInterval is the maximum interval of the job that starts scheduled imports, which determines its next run itself.
+	// importsInterval is the maximum interval of the job that starts scheduled imports. Each run of the job returns the time of the next run.
 	importsInterval = time.Minute
 	// soon is the delay of a job that is to continue immediately.
 	soon = time.Nanosecond
-	// wakeAgain is the time after which a job that was woken is woken again: it may have been running, and may have read the documents before.
+	// wakeAgain is the time after which a job that was woken is woken again. The first call has no effect if the job is running, and that
+	// run may have read the documents before their change.
 	wakeAgain = 3 * time.Second
 	// wakeTimeout limits one call of Jobs.Insert in the background.
 	wakeTimeout = 30 * time.Second

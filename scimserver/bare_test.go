@@ -33,12 +33,12 @@ const (
 	bareTurn    = 500
 )
 
-// bareUsers is the number of users, and bareGroup the number of members of the group.
+// The data of BenchmarkAgainstBare.
 const (
-	bareUsers = 100_000
-	bareGroup = 1000
-	barePage  = 100
-	bareSeek  = 50 // number of places at which pages start
+	bareUsers = 100_000 // number of users
+	bareGroup = 1000    // number of members of the group
+	barePage  = 100     // number of users per page
+	bareSeek  = 50      // number of places at which pages start
 )
 
 // BenchmarkAgainstBare compares requests over loopback with minimal handlers of net/http that do comparable work. The two handlers take

@@ -110,7 +110,7 @@ func (rt route) allow() []string {
 	return out
 }
 
-// exchange is a request with its memory.
+// exchange is a request with the memory that is reserved for it.
 type exchange struct {
 	memory  reservation
 	request request

@@ -52,7 +52,7 @@ var google = conformance.Profile{
 			},
 			{
 				ID:     "update",
-				Title:  "A change sends the user with active",
+				Title:  "A change sends the whole user, with active, by PUT",
 				Method: "PUT",
 				Path:   "/Users/${user}",
 				Status: []int{200},

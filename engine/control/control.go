@@ -108,7 +108,7 @@ func New(o Options) (http.Handler, error) {
 type api struct {
 	o      Options
 	prefix string
-	scope  string // empty with Options.Permit
+	scope  string // Options.Scope, which all operations require; empty with Options.Permit
 
 	streams chan struct{} // has an element for each caller that waits for events
 }

@@ -110,7 +110,7 @@ var driftWords = rest.Words{
 		"want": `doc:"desired value; null if there is none"`,
 	}},
 	reflect.TypeFor[client.Reconciled](): {Served: true, Members: map[string]reflect.StructTag{
-		"unknown":  `doc:"desired principals that the engine did not know; they are provisioned"`,
+		"unknown":  `doc:"desired principals that had no state in the engine; they are provisioned"`,
 		"unlisted": `doc:"known principals that the directory does not list; they are not changed"`,
 	}},
 }

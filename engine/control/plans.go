@@ -27,7 +27,7 @@ func (a *api) planRoutes() []rest.Route {
 			func(ctx context.Context, r *planRequest) (engine.Plan, error) { return a.plan(ctx, r) }),
 		row(a, "listPlanItems", "GET "+one+"/items", "List the items of a plan", 0, a.planItems),
 		rest.Needs(
-			row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the state has changed since it was created", 0, a.applyPlan),
+			row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the desired state has changed since its creation", 0, a.applyPlan),
 			engine.AccessApprove,
 		),
 		row(a, "discardPlan", "DELETE "+one, "Delete a plan without reverting the changes of applied items", 204,
@@ -45,7 +45,7 @@ type createPlanRequest struct {
 	Body struct {
 		UserIDs  []string `json:"userIds"`
 		GroupIDs []string `json:"groupIds"`
-		All      bool     `json:"all" doc:"all users and groups of the app that the engine knows, in addition to the listed ids"`
+		All      bool     `json:"all" doc:"all users and groups of the app that have a state in the engine, in addition to the listed ids"`
 		Reason   string   `json:"reason" max:"1000" doc:"for operators"`
 	} `body:"required"`
 }

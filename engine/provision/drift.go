@@ -26,7 +26,7 @@ func (d Drift) Compare(ctx context.Context, app string, r engine.DriftRequest) (
 
 // Reconcile makes a target and the engine's state of the app match the directory again, for example after one of them was restored from a
 // backup. It runs [Drift.Compare] with Repair for users and, if groups are pushed, for groups. If the directory is an [engine.Lister], it
-// also marks principals that the engine does not know.
+// also marks principals that have no state in the engine.
 //
 // A principal that is missing from the list of the directory or of the target is not deprovisioned. A user is deprovisioned only if
 // Directory.User returns Inactive or Absent, subject to the target's Guard. After an error Reconcile marks no further principals.

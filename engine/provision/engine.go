@@ -217,8 +217,8 @@ func (e *Engine) assemble() {
 	}
 	e.running = watch.NewRunning()
 	e.lanes = applane.New(applane.Options{
-		Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: e.running,
-		BreakerAfter: o.BreakerAfter, Spans: e.spans, Traces: e.can.traces.of,
+		Settings: settings, Store: o.Store, Directory: e.spans.Directory(o.Directory), Targets: e.targets, Observer: o.Observer,
+		Running: e.running, BreakerAfter: o.BreakerAfter, Spans: e.spans, Traces: e.can.traces.of,
 	})
 	e.member = membership.New(membership.Options{
 		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: heartbeat.System(), Logger: o.Logger,

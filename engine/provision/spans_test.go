@@ -202,3 +202,25 @@ func BenchmarkMarkTracing(b *testing.B) {
 		}
 	})
 }
+
+// TestTracing_DirectoryQueries checks that each query of the directory by a sequence is a child of the span of the sequence.
+func TestTracing_DirectoryQueries(t *testing.T) {
+	c := newCollector()
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{TracerProvider: c.provider()})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.dir.SetGroup(app, "g-1", engine.GroupState{Want: engine.Active, DisplayName: "Sales"})
+	w.dir.SetMember(app, "g-1", "u-1", true)
+	w.mark(groupMark("g-1"))
+	w.wait()
+	w.stop(w.engine)
+	for name, sequence := range map[string]string{
+		"directory user": "provision user", "directory group": "provision group", "directory members": "provision group",
+	} {
+		parent := c.one(t, sequence).SpanContext.SpanID()
+		found := slices.DeleteFunc(c.named(name), func(s tracetest.SpanStub) bool { return s.Parent.SpanID() != parent })
+		require.Len(t, found, 1, name)
+		assert.Equal(t, app, attributeOf(found[0], "scimwright.app"))
+		assert.Contains(t, []any{"u-1", "g-1"}, attributeOf(found[0], "scimwright.principal.id"))
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/signature"
+	"github.com/scimwright/scimwright/engine/internal/spans"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -153,7 +154,7 @@ func (q query) send(ctx context.Context, request, response any) error {
 }
 
 // exchange sends a signed request and returns the body of the response.
-func (q query) exchange(ctx context.Context, body []byte) ([]byte, error) {
+func (q query) exchange(ctx context.Context, body []byte) (data []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, q.d.base+q.path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("pull: %w", err)
@@ -162,7 +163,10 @@ func (q query) exchange(ctx context.Context, body []byte) ([]byte, error) {
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", userAgent)
 	signature.Sign(r.Header, q.d.keys, "msg_"+rand.Text(), q.d.o.Now(), body)
-	res, err := q.d.client.Do(r)
+	status := 0
+	ctx, ended := spans.Pull(ctx, q.path, r.URL)
+	defer func() { ended(status) }()
+	res, err := q.d.client.Do(r.WithContext(ctx))
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {
@@ -176,7 +180,8 @@ func (q query) exchange(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, q.fail(Unreachable, 0, "no response: "+egress.Describe(err))
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, q.d.o.MaxResponse+1))
+	status = res.StatusCode
+	data, err = io.ReadAll(io.LimitReader(res.Body, q.d.o.MaxResponse+1))
 	media, _, mediaErr := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
 	case res.StatusCode/100 == 3:

@@ -141,6 +141,34 @@ func (p *producer) add(ctx context.Context, user string, n int) error {
 	return err
 }
 
+// A process with the name of a killed one delivers without waiting for the lease of the killed one.
+func TestOwner_DeliversAfterRestart(t *testing.T) {
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
+		db := p.Open(t)
+		source := &events{apps: map[string][]engine.Event{}}
+		x := newReceiver(t, nil)
+		seal := newSeal(t)
+		o := webhooks.Options{
+			Dialect: sqlstore.Dialect(p.Dialect.String()), Source: source, Seal: seal, AllowHTTP: true, Owner: "daemon", Lease: time.Hour,
+		}
+		s, err := webhooks.Open(t.Context(), db, o)
+		require.NoError(t, err)
+		_, _, err = s.Create(t.Context(), webhooks.Endpoint{App: "crm", URL: x.URL}, webhooks.CreateOptions{})
+		require.NoError(t, err)
+		// A killed process leaves its lease.
+		_, err = db.ExecContext(t.Context(), `UPDATE scimwright_webhook_endpoint SET owner = 'daemon', epoch = 7, lease_until = 9000000000000`)
+		require.NoError(t, err)
+		require.NoError(t, s.Start(t.Context()))
+		t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
+		source.user("u-1")
+		s.Wake("crm")
+		require.Eventually(t, func() bool { return len(x.requests()) == 1 }, patience, time.Millisecond)
+		var epoch int
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT epoch FROM scimwright_webhook_endpoint`).Scan(&epoch))
+		require.Equal(t, 8, epoch, "a late transaction of the killed process stores nothing")
+	})
+}
+
 // While processes are killed, every event is delivered, and the first deliveries of the events of each user have the order of the events.
 // On PostgreSQL, two processes share the endpoints, and one is also stopped for longer than its lease.
 func TestDelivery_KilledProcesses(t *testing.T) {

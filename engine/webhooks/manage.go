@@ -128,6 +128,11 @@ func (s *Service) claim(ctx context.Context) (mine []claimed, err error) {
 	now, span := clock(s.db.Dialect()), s.o.Lease.Milliseconds()
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		mine = nil
+		if !s.renewed { // so that a transaction of a killed process that has not ended yet stores nothing
+			if _, err := tx.Exec(ctx, `UPDATE {webhook_endpoint} SET epoch = epoch + 1 WHERE owner = ?`, s.owner); err != nil {
+				return err
+			}
+		}
 		free, err := s.free(ctx, tx)
 		if err != nil {
 			return err
@@ -157,6 +162,7 @@ func (s *Service) claim(ctx context.Context) (mine []claimed, err error) {
 		}
 		return rows.Err()
 	})
+	s.renewed = s.renewed || err == nil
 	return mine, err
 }
 

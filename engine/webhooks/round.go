@@ -292,7 +292,7 @@ func (r *round) send(ctx context.Context, groups [][]*message) {
 				if ctx.Err() != nil || !r.valid() || r.ended() {
 					return nil
 				}
-				if m.sent = r.s.post(ctx, r.endpoint.URL, r.keys, m); m.sent == nil {
+				if m.sent = r.s.post(ctx, r.id(), r.endpoint.URL, r.keys, m); m.sent == nil {
 					return nil
 				}
 				if r.record(m); m.sent != nil && m.sent.ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/scimwright/scimwright/engine/internal/signature"
+	"github.com/scimwright/scimwright/engine/internal/spans"
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
@@ -48,7 +49,7 @@ type outcome struct {
 }
 
 // post sends a message. It returns nil if ctx has ended, because the result is then unknown.
-func (s *Service) post(ctx context.Context, url string, keys [][]byte, m *message) *outcome {
+func (s *Service) post(ctx context.Context, endpoint, url string, keys [][]byte, m *message) *outcome {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(m.body))
 	if err != nil {
 		return &outcome{text: "the URL of the endpoint is not valid"} // the cause would quote the URL
@@ -56,7 +57,12 @@ func (s *Service) post(ctx context.Context, url string, keys [][]byte, m *messag
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", userAgent)
 	signature.Sign(r.Header, keys, m.id, s.o.Now(), []byte(m.body))
-	response, err := s.client.Do(r)
+	status := 0
+	ctx, ended := s.spans.Webhook(ctx, spans.Message{
+		App: m.app, Endpoint: endpoint, Kind: m.subject.kind, ID: m.subject.id, Type: m.kind, Seq: m.seq, Attempt: m.attempts + 1,
+	}, r.URL)
+	defer func() { ended(status) }()
+	response, err := s.client.Do(r.WithContext(ctx))
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {
@@ -67,6 +73,7 @@ func (s *Service) post(ctx context.Context, url string, keys [][]byte, m *messag
 		return &outcome{text: unreachable(err)}
 	}
 	defer response.Body.Close()
+	status = response.StatusCode
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody))
 	out := &outcome{status: response.StatusCode, ok: response.StatusCode/100 == 2, gone: response.StatusCode == http.StatusGone}
 	switch {

@@ -12,7 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/spans"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -77,10 +80,15 @@ type Options struct {
 	// 720h, 30 days, and 1000.
 	KeepDead time.Duration
 	MaxDead  int
+	// Owner is the name of this process among the processes that share the database. A process with the name of a killed one delivers to the
+	// endpoints of that one immediately, without waiting for Lease. Two running processes must not have the same name. Default: random.
+	Owner string
 	// Lease is the time after which other processes deliver to the endpoints of a process that was killed. Default: 10s.
 	Lease time.Duration
 	// Poll is the interval of the search for events without a call of Wake: for those that another process has stored. Default: 500ms.
 	Poll time.Duration
+	// TracerProvider creates an OpenTelemetry span for each attempt to deliver a message. Default: no spans.
+	TracerProvider trace.TracerProvider
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Logger receives errors of the database, and endpoints that are disabled. Default: slog.Default.
@@ -131,6 +139,9 @@ func (o *Options) fill() error {
 	if o.Shown == nil {
 		o.Shown = func(app string) string { return app }
 	}
+	if o.Owner == "" {
+		o.Owner = rand.Text()
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -145,11 +156,13 @@ type Service struct {
 	o      Options
 	db     *sqldb.DB // belongs to the embedder: the Service never closes it
 	client *http.Client
-	close  func() // closes idle connections
-	owner  string // identifies this process
+	close  func()        // closes idle connections
+	owner  string        // identifies this process
+	spans  *spans.Tracer // nil without Options.TracerProvider
 
 	changed chan struct{} // has an element if endpoints have changed since the last claim
 	none    bool          // no endpoint existed at the last claim; only the goroutine of manage uses it
+	renewed bool          // the leases of an earlier process with this owner have a new epoch; as none
 
 	mu      sync.Mutex
 	workers map[string]*worker // of the endpoints that this process owns
@@ -169,7 +182,8 @@ func Open(ctx context.Context, db *sql.DB, o Options) (*Service, error) {
 		return nil, fmt.Errorf("webhooks: open: %w", err)
 	}
 	s := &Service{
-		o: o, db: wrapped, owner: rand.Text(), changed: make(chan struct{}, 1), workers: map[string]*worker{}, done: make(chan struct{}),
+		o: o, db: wrapped, owner: o.Owner, spans: spans.NewWebhooks(o.TracerProvider), changed: make(chan struct{}, 1),
+		workers: map[string]*worker{}, done: make(chan struct{}),
 	}
 	s.client, s.close = newClient(&o)
 	err = s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error {

@@ -18,7 +18,7 @@ const RetryAfter = "5"
 
 // states are the SQLSTATE codes, or their first two characters, of a PostgreSQL server that does not accept connections or statements, or
 // cannot store data: connection exceptions, rejected credentials, insufficient resources (such as a full disk), shutdown, system errors.
-// Codes of a standby server, of a missing database and of an exhausted transaction pool follow.
+// Then follow read-only transactions (a standby server), a missing database, and a lock that was not available in time.
 var states = []string{"08", "28", "53", "57P0", "58", "25006", "3D000", "55P03"}
 
 // texts are parts of the messages of SQLite, of pgx and of database/sql that have no type of their own.
@@ -27,8 +27,8 @@ var texts = []string{
 	"failed to connect to", "conn closed", "sql: database is closed", "database is closed",
 }
 
-// Is reports whether err is, or wraps, the error of a database that does not respond. The end of the caller's own context is none: callers
-// check for it first.
+// Is reports whether err is, or wraps, the error of a database that does not respond. A canceled context is no such error.
+// An exceeded deadline is one: a caller first checks for its own deadline.
 func Is(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false

@@ -229,7 +229,7 @@ func (s *Store) readPage(ctx context.Context, k *kind, query docstore.RawQuery, 
 		return err
 	}
 	out.More, out.Resume = page.More, page.Next
-	for i, end := range ends { // now the buffer does not move any more
+	for i, end := range ends { // from here on, the buffer does not grow, so it is not copied
 		if end > begin {
 			out.Resources[i].JSON = out.Buffer[begin:end:end]
 		}

@@ -335,7 +335,11 @@ func TestEngine_Transcript(t *testing.T) {
 	x.run(1, "drift", "ERP", "--limit", "0")
 
 	x.run(0, "halt", "CRM", "--op", "deactivate", "--reason", "audit")
+	x.run(0, "apps")
 	x.run(0, "resume", "CRM")
+	x.run(0, "halt", "--all-apps", "--reason", "maintenance")
+	x.run(0, "apps")
+	x.run(0, "resume", "--all-apps")
 	for _, user := range []string{ann, bob, cy} {
 		x.do(http.MethodDelete, "/api/v1/apps/"+crm+"/users/"+user, "")
 		x.settle(crm)

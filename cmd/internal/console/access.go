@@ -53,7 +53,8 @@ func (c *console) admit(r *http.Request) (client, *refused) {
 	}, nil
 }
 
-// clean returns a host name for an error message: names with other characters are not shown.
+// clean returns a host name for an error message. It returns NAME for a name with a character that no host name has, or with more than
+// 253 characters.
 func clean(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return r > '~' || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_", r)

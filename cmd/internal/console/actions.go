@@ -61,7 +61,7 @@ const massFrom = 5
 
 var haltFields = []field{
 	{Name: "operations", Label: "Operations", Kind: "several", Options: haltNames(), Help: "None selected means all."},
-	{Name: "reason", Label: "Reason", Kind: "text", Help: "For other operators."},
+	{Name: "reason", Label: "Reason", Kind: "text", Help: "Other operators see it next to the halt."},
 }
 
 func haltNames() (names []string) {
@@ -154,9 +154,13 @@ var actions = map[string]row{
 		},
 	},
 	"applyPlan": {
-		Label: "Apply", What: "Sends the requests of the plan, unless the state has changed since it was created.", Count: itemsOfPlan,
-		Fields: []field{{Name: "first", Label: "Only the first items", Kind: "number", Help: "Apply that many first; the others later."}},
-		Done:   func(url.Values, json.RawMessage) string { return "The plan is being applied." },
+		Label: "Apply",
+		What:  "Sends the requests of the plan. Nothing is sent if the desired state has changed since the plan was created.",
+		Count: itemsOfPlan,
+		Fields: []field{
+			{Name: "first", Label: "Number of items to apply now", Kind: "number", Help: "The others can be applied afterwards. Default: all."},
+		},
+		Done: func(url.Values, json.RawMessage) string { return "The plan is being applied." },
 	},
 	"discardPlan": {
 		Label: "Discard", What: "Deletes the plan. Items that were applied remain applied.",
@@ -196,7 +200,7 @@ var actions = map[string]row{
 	},
 	"reconcileApp": {
 		Label: "Reconcile",
-		What:  "Compares all users and groups with the target, and provisions those again that differ or that the engine did not know.",
+		What:  "Compares all users and groups with the target, and provisions again those that differ or have no state in the engine.",
 		Result: func(response json.RawMessage) (ResultPage, error) {
 			found := map[string]*api.Reconciled{}
 			err := json.Unmarshal(response, &found)

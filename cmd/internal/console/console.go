@@ -43,7 +43,8 @@ type Options struct {
 	Product string
 	// Endpoints are the addresses at the end of the overview.
 	Endpoints []Endpoint
-	// Links serves the pages of the links in the messages of the management API, below the root.
+	// Links serves the pages that the links in messages of the management API address, such as the activation of a user. Their paths begin at
+	// the root, without Base.
 	Links bool
 	// Hosts are the names of this server in addition to loopback names.
 	Hosts []string
@@ -177,7 +178,7 @@ func (c *console) admitted(next func(w http.ResponseWriter, r *http.Request, fro
 				return
 			}
 			if err := r.ParseForm(); err != nil {
-				c.fail(w, r, nil, http.StatusBadRequest, "The form cannot be read.", "Send it again; it may have at most 64 KiB.")
+				c.fail(w, r, nil, http.StatusBadRequest, "The form cannot be read.", "Open its page again, and enter at most 64 KiB.")
 				return
 			}
 		}

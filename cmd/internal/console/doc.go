@@ -13,5 +13,6 @@
 // new row.
 //
 // A request passes these steps: admit (access.go) checks the host name and the transport; identify (login.go) finds the session and its
-// caller; form (login.go) checks the origin and the token of a form before an action runs. Package session stores the sessions.
+// caller; sameOrigin (login.go) checks the origin of a form, and posted (console.go) its token, before
+// an action runs. Package session stores the sessions.
 package console

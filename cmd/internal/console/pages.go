@@ -132,7 +132,7 @@ func (c *console) people(w http.ResponseWriter, r *http.Request, v *visit) {
 	if more {
 		p.Next = queryOf("kind", p.Kind, "status", p.Status, "q", p.Query, "after", after)
 	}
-	c.write(w, r, v, http.StatusOK, "people", "People and groups of "+h.App.Label, p)
+	c.write(w, r, v, http.StatusOK, "people", "Users and groups of "+h.App.Label, p)
 }
 
 // positionOf parses the start of a page, kind:id.

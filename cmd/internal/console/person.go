@@ -110,8 +110,8 @@ func (p *PersonPage) lastSeen() map[string]any {
 	return nil
 }
 
-// wasSent reports whether the last request that wrote an attribute had the value that the target returned. The rules of a mapping return
-// values that the engine converts, such as a locale.
+// wasSent reports whether the last request that wrote an attribute had the value that the target returned. The
+// engine converts some results of a mapping before it sends them, such as a locale, so that the desired value differs from both.
 func (p *PersonPage) wasSent(path string, seen map[string]any) bool {
 	value, _ := lookup(seen, path)
 	for _, e := range p.Exchanges {

@@ -160,9 +160,9 @@ type RequestsPage struct {
 	Apps    []control.App // for the filter
 	Rows    []Exchange
 	Next    template.URL
-	Partial bool // the search stopped before the end
-	Stream  string
-	Last    int64
+	Partial bool   // the search stopped before the end
+	Stream  string // path of the live updates with the same filter
+	Last    int64  // id of the newest exchange of the page
 }
 
 const (

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// adminToken stores the admin token. The first start with a database creates a random one unless the options have one. It is returned for
-// the operator, and is in the file of the options with mode 0600.
+// adminToken stores the admin token of the options, of AdminTokenFile, or a random one that the first start with a database creates. It
+// returns a token that it has created, for the operator. It writes this token to a file with mode 0600, unless the caller shows it.
 func (d *Daemon) adminToken(ctx context.Context) (created string, err error) {
 	o := d.options
 	given := o.AdminToken

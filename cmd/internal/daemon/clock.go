@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// maxSkew is the difference between the clock of this machine and that of the database that is not reported.
+// maxSkew is the maximum difference between the clocks of this machine and of the database that is not reported.
 const maxSkew = time.Minute
 
 // skew returns a text for the operator if the clock of this machine differs from that of a PostgreSQL database. With a wrong clock,
@@ -30,10 +30,10 @@ func (d *database) skew(ctx context.Context, now func() time.Time) (text string,
 	return "", nil
 }
 
-// certificateTime is the time before the end of the validity of a certificate from which on it is reported.
+// certificateTime is the time before the expiry of a certificate at which warnings about it start.
 const certificateTime = 14 * 24 * time.Hour
 
-// certificateText returns a text for the operator if the certificate of the daemon is not valid now, or not for long.
+// certificateText returns a text for the operator if the certificate of the daemon is not valid, or expires within certificateTime.
 func certificateText(secure *tls.Config, now time.Time) string {
 	if secure == nil || secure.Certificates[0].Leaf == nil {
 		return ""

@@ -257,8 +257,8 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	d.OnClose(func(context.Context) error { d.store.Close(); return nil })
 	d.hooks, err = webhooks.Open(ctx, pool, webhooks.Options{
 		Dialect: stored.Dialect, Updater: stored.Updater, Source: engineStore, Seal: seal, Shown: withoutTenant, Egress: policy,
-		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts,
-		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger,
+		AllowHTTP: anyAddress, MaxEndpoints: maxWebhooks, Attempts: o.Webhooks.Attempts, Owner: d.owner, Transport: o.hooks.transport,
+		RetryInitial: o.Webhooks.RetryInitial, RetryMax: o.Webhooks.RetryMax, Logger: o.Logger, TracerProvider: d.traces.providerOf(),
 		MaxDead: int(o.Retention.DeadLetters.Rows), KeepDead: o.Retention.DeadLetters.Age,
 	})
 	if err != nil {

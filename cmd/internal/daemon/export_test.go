@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// WithHooks returns options of a daemon whose parts call functions of a test: the store of the engine, the connections to targets, and the
-// handler of all requests.
+// WithHooks returns options of a daemon whose parts call functions of a test: the store of the engine, the connections to targets and
+// endpoints of webhooks, and the handler of all requests.
 func (o Options) WithHooks(
 	all func(store.All) store.All, transport http.RoundTripper, handler func(http.Handler) http.Handler,
 ) Options {

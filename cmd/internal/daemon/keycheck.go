@@ -70,7 +70,7 @@ func (d *Daemon) checkKeys(ctx context.Context, seal desired.Seal, lost bool) er
 	})
 }
 
-// keys returns the encrypted texts of the keys by their ids.
+// keys returns keyText as each key has encrypted it, by the id of the row.
 func (d *database) keys(ctx context.Context) (map[string]string, error) {
 	rows, err := d.reader().Query(ctx, `SELECT id, sealed FROM {daemon_key}`)
 	if err != nil {

@@ -139,9 +139,9 @@ func startPython(t testing.TB, engineURL string) *pythonClient {
 
 // seenEvent is an event as the client has read it.
 type seenEvent struct {
-	Seq              int64
-	Type, Kind, ID   string
-	Operation, Error string
+	Seq                         int64
+	Type, Kind, ID              string
+	Operation, Status, RemoteID string
 }
 
 // play provisions an app, and returns the events that the client has read on the way.
@@ -195,6 +195,41 @@ func wrongEvents(events []seenEvent) (wrong []string) {
 	return wrong
 }
 
+// wrongMessages describes how the messages about an app differ from its events: each event arrives at least once with the same id and
+// content, and for the first time after all earlier events of the same user or group.
+func wrongMessages(app string, messages []delivered, events []seenEvent) (wrong []string) {
+	want := map[int64]seenEvent{}
+	for _, e := range events {
+		want[e.Seq] = e
+	}
+	ids, last := map[int64]string{}, map[string]int64{}
+	for _, m := range messages {
+		if m.Data.App != app {
+			continue
+		}
+		got := seenEvent{m.Data.Seq, string(m.Type), string(m.Data.Kind), m.Data.ID, string(m.Data.Operation),
+			string(m.Data.Status), m.Data.RemoteID}
+		if e := want[got.Seq]; e != got {
+			wrong = append(wrong, fmt.Sprintf("message %+v instead of %+v", got, e))
+		}
+		id, again := ids[got.Seq]
+		switch who := got.Kind + " " + got.ID; {
+		case again && id != m.id:
+			wrong = append(wrong, fmt.Sprintf("message %d has the ids %s and %s", got.Seq, id, m.id))
+		case !again && got.Seq < last[who]:
+			wrong = append(wrong, fmt.Sprintf("message %d of %s after %d", got.Seq, who, last[who]))
+		case !again:
+			ids[got.Seq], last[who] = m.id, got.Seq
+		}
+	}
+	for seq := range want {
+		if ids[seq] == "" {
+			wrong = append(wrong, fmt.Sprintf("no message %d", seq))
+		}
+	}
+	return wrong
+}
+
 // wrongEnd describes how a target differs from the desired state at the end.
 func wrongEnd(target *enginetest.Target) (wrong []string) {
 	users, _ := accounts(target)
@@ -228,14 +263,20 @@ func wrongEnd(target *enginetest.Target) (wrong []string) {
 const someKills = 6
 
 // TestKilledDaemon_AtEveryPoint provisions apps by a client in Python while the daemon is killed at a point: around each transaction of the
-// engine, each request to the target, and each write of the client. The daemon is started again, and the client repeats what was not
-// acknowledged. In the end, each target has the desired state, and the client has read all events in order.
+// engine, each request to the target, each message of the webhook, and each write of the client. The daemon is started again, and the
+// client repeats what was not acknowledged. In the end, each target has the desired state, the client has read all events in order, and the
+// endpoint of the webhook has received each of them.
 func TestKilledDaemon_AtEveryPoint(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		im := newImmortal(t, databaseURL)
 		python := startPython(t, im.ready.EngineURL)
 		c := &caller{t: t, url: im.ready.EngineURL, token: adminToken}
-		begun := time.Now()
+		box := newInbox(t)
+		box.url += "/webhook" // the name of its points
+		var endpoint hook
+		c.do(http.StatusCreated, http.MethodPost, "/webhooks", fmt.Sprintf(`{"url":%q}`, box.url), &endpoint)
+		box.set(false, endpoint.Secret)
+		begun, repeated := time.Now(), 0
 		round := func(app, at string) {
 			t.Helper()
 			target, targetURL := newTarget(t)
@@ -249,6 +290,12 @@ func TestKilledDaemon_AtEveryPoint(t *testing.T) {
 				return err == nil && r.status == http.StatusOK && json.Unmarshal([]byte(r.body), &all) == nil
 			})
 			require.Equal(t, all, seen, "the cursor has missed no event")
+			eventually(t, fmt.Sprintf("all %d messages about %s arrive, killed %s", len(all), app, at), func() bool {
+				return box.distinct(app) >= len(all)
+			})
+			messages := box.messages(app)
+			require.Empty(t, wrongMessages(app, messages, all), "killed %s; messages: %+v", at, messages)
+			repeated += len(messages) - len(all)
 		}
 		round("whole", "")
 		points := im.passed()
@@ -267,6 +314,6 @@ func TestKilledDaemon_AtEveryPoint(t *testing.T) {
 			kills += int(im.starts.Load() - before)
 		}
 		require.Positive(t, kills)
-		t.Logf("%d points, %d kills, in %s", len(points), kills, time.Since(begun).Round(time.Second))
+		t.Logf("%d points, %d kills, %d messages arrived again, in %s", len(points), kills, repeated, time.Since(begun).Round(time.Second))
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// TestLanes_BelongToTenants checks that the store of the daemon knows the tenants, among which it divides the lanes.
+// TestLanes_BelongToTenants checks that the store of the daemon has the tenant of each app, so that the lanes are divided among tenants.
 func TestLanes_BelongToTenants(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		_, url := newTarget(t)

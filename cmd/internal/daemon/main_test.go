@@ -2,8 +2,10 @@ package daemon_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -209,6 +211,10 @@ func (l *logged) String() string {
 
 func (l *logged) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(l, nil)) }
 
+// commandBinary selects a binary of the command, such as that of "make build". The test binary is larger.
+var commandBinary = flag.String("daemon.binary", "",
+	"path of the scimwright command that tests and benchmarks start; default: the test binary")
+
 // child is the scimwright command in a separate process.
 type child struct {
 	cmd   *exec.Cmd
@@ -219,7 +225,8 @@ type child struct {
 func startCommand(t testing.TB, args ...string) *child {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ready.json")
-	cmd := exec.Command(os.Args[0], append([]string{"serve", "engine", "--listen", "127.0.0.1:0", "--ready-file", file}, args...)...)
+	binary := cmp.Or(*commandBinary, os.Args[0])
+	cmd := exec.Command(binary, append([]string{"serve", "engine", "--listen", "127.0.0.1:0", "--ready-file", file}, args...)...)
 	cmd.Env = append(os.Environ(), childVariable+"=1")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -81,7 +81,7 @@ type Options struct {
 // hooks replace parts of a daemon in tests that end the process at a certain point. Default: no replacement.
 type hooks struct {
 	store     func(store.All) store.All // of the engine
-	transport http.RoundTripper         // to targets
+	transport http.RoundTripper         // to targets and endpoints of webhooks
 	handler   func(http.Handler) http.Handler
 }
 
@@ -203,7 +203,7 @@ func (o *Options) complete() {
 	o.Retention = o.Retention.with(retentionDefaults)
 }
 
-// Check returns an error for options or a configuration file that cannot work, before anything is created. Start checks the same.
+// Check returns an error for invalid options or an invalid configuration file, before anything is created. Start checks the same.
 func (o Options) Check() error {
 	o.completeLookup()
 	configured, err := readSettings(o.Config, o.LookupEnv)

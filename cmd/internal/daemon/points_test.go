@@ -107,7 +107,7 @@ func (p *points) handler(next http.Handler) http.Handler {
 	})
 }
 
-// pointTransport has points before a request is sent to a target, and after it was processed.
+// pointTransport has points before a request is sent to a target or to the endpoint of webhooks, and after it was processed.
 type pointTransport struct{ p *points }
 
 func (t pointTransport) RoundTrip(r *http.Request) (res *http.Response, err error) {

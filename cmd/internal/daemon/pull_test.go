@@ -152,7 +152,7 @@ func accounts(target *enginetest.Target) (users []string, members int) {
 	return users, members
 }
 
-// faults are the responses of an endpoint that contain no desired state, with what the task shows.
+// faults are responses of an endpoint without a desired state; reason is a part of the error in the task.
 var faults = []struct {
 	name    string
 	respond http.HandlerFunc

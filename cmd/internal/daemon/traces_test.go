@@ -134,7 +134,34 @@ func TestTraces_CallerToTarget(t *testing.T) {
 	})
 }
 
-// TestTraces_Configuration checks the precedence of the variables, the file, and values that cannot work.
+// TestTraces_PullAndWebhooks checks that the trace of a caller contains the queries to its endpoint, and that webhooks have spans.
+func TestTraces_PullAndWebhooks(t *testing.T) {
+	_, url := newTarget(t)
+	idp, box, c := newProvider(t), newInbox(t), newOTLP(t)
+	idp.set("u-1", "active", "A")
+	d, stop := start(t, daemon.Options{Traces: daemon.TraceOptions{Endpoint: c.url}})
+	admin := callerOf(t, d)
+	var endpoint hook
+	admin.do(http.StatusCreated, http.MethodPost, "/webhooks", `{"url":"`+box.url+`"}`, &endpoint)
+	box.set(false, endpoint.Secret)
+	admin.do(http.StatusOK, http.MethodPut, "/apps/crm", pullBody(1, url, idp.URL))
+	admin.header = http.Header{"Traceparent": {"00-" + callerTrace + "-" + callerSpan + "-01"}}
+	admin.do(http.StatusOK, http.MethodPost, "/apps/crm/marks", `{"marks":[{"kind":"user","id":"u-1"}]}`)
+	admin.header = nil
+	admin.do(http.StatusOK, http.MethodPost, "/apps/crm/wait", "")
+	eventually(t, "the webhook arrives", func() bool { return box.has("user.created", "u-1") })
+	stop()
+
+	spans := c.of(callerTrace)
+	require.Contains(t, spans, "pull /user")
+	assert.Equal(t, spans["provision user"].SpanId, spans["directory user"].ParentSpanId)
+	assert.Equal(t, spans["directory user"].SpanId, spans["pull /user"].ParentSpanId)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	assert.True(t, slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool { return s.Name == "webhook" && len(s.ParentSpanId) == 0 }))
+}
+
+// TestTraces_Configuration checks the settings of the file, the variables that disable traces, and the errors for invalid values.
 func TestTraces_Configuration(t *testing.T) {
 	c := newOTLP(t)
 	dir := t.TempDir()

@@ -55,14 +55,14 @@ func TestWebhookCommands_Operate(t *testing.T) {
 		return len(letters) == 2
 	})
 	assert.Contains(t, run(cli.ExitOK, "show", id), "dead letters  2")
-	assert.Equal(t, "No letters.\n", run(cli.ExitOK, "letters", id, "--waiting"))
+	assert.Equal(t, "No messages.\n", run(cli.ExitOK, "letters", id, "--waiting"))
 	assert.Regexp(t, `failing +0 +2`, run(cli.ExitOK, "list"))
 
 	next := strings.TrimSpace(run(cli.ExitOK, "rotate", id, "--overlap", "0s"))
 	assert.NotEqual(t, secret, next)
 	x.set(false, next)
-	assert.Equal(t, "The letter is delivered again.\n", run(cli.ExitOK, "replay", id, letters[0]))
-	assert.Equal(t, "1 letter is delivered again.\n", run(cli.ExitOK, "replay", id, "--all"))
+	assert.Equal(t, "The dead letter is delivered again.\n", run(cli.ExitOK, "replay", id, letters[0]))
+	assert.Equal(t, "1 dead letter is delivered again.\n", run(cli.ExitOK, "replay", id, "--all"))
 	eventually(t, "both messages", func() bool { return x.has("user.created", "u-1") && x.has("user.created", "u-2") })
 
 	updated := run(cli.ExitOK, "update", id, "--disable")
@@ -77,7 +77,7 @@ func TestWebhookCommands_Operate(t *testing.T) {
 	assert.Contains(t, run(cli.ExitFailure, "show", id), "not found")
 
 	assert.Contains(t, run(cli.ExitUsage, "update", id), "name a change")
-	assert.Contains(t, run(cli.ExitUsage, "replay", id), "name a letter, or give --all")
-	assert.Contains(t, run(cli.ExitUsage, "replay", id, letters[0], "--all"), "name a letter, or give --all")
+	assert.Contains(t, run(cli.ExitUsage, "replay", id), "name a dead letter, or use --all")
+	assert.Contains(t, run(cli.ExitUsage, "replay", id, letters[0], "--all"), "name a dead letter, or use --all")
 	assert.Contains(t, run(cli.ExitFailure, "create", x.url, "--type", "user.creatd"), "types")
 }

@@ -27,8 +27,14 @@ type inbox struct {
 	mu      sync.Mutex
 	secrets []string
 	broken  bool
-	got     []webhooks.Message
+	got     []delivered
 	wrong   []error
+}
+
+// delivered is a message with its id.
+type delivered struct {
+	webhooks.Message
+	id string
 }
 
 func newInbox(t *testing.T) *inbox {
@@ -58,7 +64,7 @@ func (x *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case x.broken:
 		w.WriteHeader(http.StatusInternalServerError)
 	default:
-		x.got = append(x.got, m)
+		x.got = append(x.got, delivered{m, r.Header.Get("webhook-id")})
 	}
 }
 
@@ -79,6 +85,27 @@ func (x *inbox) has(kind, user string) bool {
 		}
 	}
 	return false
+}
+
+// messages returns the messages about an app in the order of their arrival.
+func (x *inbox) messages(app string) (out []delivered) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, m := range x.got {
+		if m.Data.App == app {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// distinct returns the number of messages about an app without repetitions.
+func (x *inbox) distinct(app string) int {
+	ids := map[string]bool{}
+	for _, m := range x.messages(app) {
+		ids[m.id] = true
+	}
+	return len(ids)
 }
 
 type hook struct {

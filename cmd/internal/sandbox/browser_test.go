@@ -96,7 +96,7 @@ func TestBrowser_Newcomer(t *testing.T) {
 	w.ClickText("Retry")
 	w.WaitText("The change is retried.")
 	w.WaitText("No change failed, and none is on hold.")
-	w.ClickText("People and groups")
+	w.ClickText("Users and groups")
 	w.ClickText("cleo@northwind.example")
 	w.WaitText("in sync")
 	w.ClickText("Read back")

@@ -149,7 +149,7 @@ func (c *Client) Drift(ctx context.Context, app string, o DriftOptions) (Drift, 
 	return post[Drift](ctx, c, appPath(app, "drift"), map[string]any{"kind": o.Kind, "repair": o.Repair, "limit": o.Limit})
 }
 
-// Reconcile compares users and groups with the desired state, and marks principals that differ or that the engine did not know.
+// Reconcile compares users and groups with the desired state, and marks principals that differ or have no state in the engine.
 func (c *Client) Reconcile(ctx context.Context, app string) (map[engine.Kind]Reconciled, error) {
 	return post[map[engine.Kind]Reconciled](ctx, c, appPath(app, "reconcile"), nil)
 }
@@ -210,7 +210,7 @@ func (c *Client) ImportLinks(ctx context.Context, app string, links []engine.Lin
 	return n.Linked, err
 }
 
-// NewPlan selects the principals of a plan: users and groups by id, or all that the engine knows.
+// NewPlan selects the principals of a plan: users and groups by id, or all that have a state in the engine.
 type NewPlan struct {
 	Users  []string `json:"userIds,omitempty"`
 	Groups []string `json:"groupIds,omitempty"`

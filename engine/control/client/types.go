@@ -147,7 +147,7 @@ type Drift struct {
 // Reconciled is the result of a reconciliation of one kind.
 type Reconciled struct {
 	DriftCounts
-	Unknown  int `json:"unknown"`  // desired principals that the engine did not know before
+	Unknown  int `json:"unknown"`  // desired principals that had no state in the engine
 	Unlisted int `json:"unlisted"` // known principals that the directory does not list
 }
 

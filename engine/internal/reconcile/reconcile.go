@@ -11,7 +11,7 @@ import (
 )
 
 // Reconcile compares users and, if groups are pushed, groups, and marks the principals that differ. It also marks the principals that the
-// directory lists and the engine does not know; see provision.Drift.Reconcile.
+// directory lists and that have no state in the engine; see provision.Drift.Reconcile.
 func (d Deps) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
 	t, err := d.Directory.Target(ctx, app)
 	if err != nil {
@@ -46,8 +46,8 @@ func (d Deps) reconcile(ctx context.Context, app string, kind engine.Kind) (r en
 	return r, d.repair(ctx, app, unknown)
 }
 
-// unknown returns the principals that the directory lists and the engine does not know, and counts the known principals among those that
-// the directory lists.
+// unknown returns the principals that the directory lists and that have no state in the engine. known is the number of the listed
+// principals with a state.
 func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []store.Repair, known int, err error) {
 	lister, ok := d.Directory.(engine.Lister)
 	if !ok {

@@ -1,4 +1,5 @@
-// Package spans creates the OpenTelemetry spans of an engine: of marks, of lanes, of sequences and of requests. It depends only on the API
+// Package spans creates the OpenTelemetry spans of an engine: of marks, lanes and sequences, of queries of
+// the directory, of requests to targets, and of webhooks. It depends only on the API
 // of OpenTelemetry; the embedder passes a TracerProvider of its SDK.
 //
 // The trace of a mark continues in the sequence that the mark causes: the engine stores the trace context of the mark in the transaction of

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// scope is the name of the instrumentation scope of all spans.
+// scope is the name of the instrumentation scope of the spans of an engine.
 const scope = "github.com/scimwright/scimwright/engine/provision"
 
 // AnyHost in the hosts of a Tracer stands for all hosts.

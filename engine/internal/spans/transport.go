@@ -3,6 +3,7 @@ package spans
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type transport struct {
 // the body of the response.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, span := t.tracer.Start(r.Context(), r.Method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attributeMethod.String(r.Method), attribute.String("server.address", r.URL.Hostname()), attribute.Int("server.port", port(r)),
+		attributeMethod.String(r.Method), attribute.String("server.address", r.URL.Hostname()), attribute.Int("server.port", port(r.URL)),
 		attribute.String("url.scheme", r.URL.Scheme), attribute.String("url.path", r.URL.Path)))
 	if t.propagates(r.URL.Hostname()) {
 		r = r.Clone(ctx)
@@ -52,11 +53,11 @@ func (t *Tracer) propagates(host string) bool {
 	return slices.ContainsFunc(t.hosts, func(h string) bool { return h == AnyHost || strings.EqualFold(h, host) })
 }
 
-func port(r *http.Request) int {
-	if n, err := strconv.Atoi(r.URL.Port()); err == nil {
+func port(u *url.URL) int {
+	if n, err := strconv.Atoi(u.Port()); err == nil {
 		return n
 	}
-	if r.URL.Scheme == "https" {
+	if u.Scheme == "https" {
 		return 443
 	}
 	return 80

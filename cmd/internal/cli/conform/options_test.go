@@ -353,7 +353,7 @@ func TestOptions_UsageErrors(t *testing.T) {
 		"a step of a client flow":          {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
 		"an unknown form":                  {[]string{"--output", "pdf=x.pdf"}, `unknown form "pdf"`},
 		"a form without a file":            {[]string{"--output", "html"}, "FORM=FILE"},
-		"a form in a missing directory":    {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
+		"a form in a missing directory":    {[]string{"--output", "html=/no/such/dir/x.html"}, "the directory /no/such/dir does not exist"},
 		"a missing file of attributes":     {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
 		"attributes of an unknown type":    {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
 		"attributes with a user name": {[]string{"--attributes", write(t, "a.yaml", "User: {username: fixed}")},

@@ -49,6 +49,9 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	if errors.Is(err, fs.ErrPermission) && there != nil { // the file exists and is writable, but its directory is not
 		file, err = os.CreateTemp("", filepath.Base(resolved)+".partial-*")
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the directory %s does not exist", filepath.Dir(path))
+	}
 	if err != nil {
 		return nil, err
 	}

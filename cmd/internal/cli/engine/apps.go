@@ -50,9 +50,18 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 				strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Accepted),
 				strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
 		}
+		shared := map[string]bool{} // the halts of all apps that were shown
 		for _, a := range all {
 			for _, u := range a.Unprovisioned {
 				p.line("%s: %s: %s", a.Label, notProvisioned(u), u.Reason)
+			}
+			for _, h := range joined(a.Halts) {
+				if text := haltText(h); h.App != "" {
+					p.line("%s: halted: %s", a.Label, text)
+				} else if !shared[text] {
+					shared[text] = true
+					p.line("halted: %s", text)
+				}
 			}
 		}
 	})
@@ -124,6 +133,27 @@ func learned(l engine.Learned) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// joined combines the halts with the same app and reason. The operation of the result lists their operations.
+func joined(halts []engine.Halt) (result []engine.Halt) {
+	for len(halts) > 0 {
+		first := halts[0]
+		var operations []string
+		var others []engine.Halt
+		for _, h := range halts {
+			if h.App == first.App && h.Reason == first.Reason {
+				operations = append(operations, string(h.Operation))
+			} else {
+				others = append(others, h)
+			}
+		}
+		if first.Operation = "all operations"; len(operations) < len(engine.HaltOperations()) {
+			first.Operation = engine.Operation(strings.Join(operations, ", "))
+		}
+		result, halts = append(result, first), others
+	}
+	return result
 }
 
 func haltText(h engine.Halt) string {

@@ -13,7 +13,7 @@ import (
 type planCommands struct {
 	Plan    planCommand    `cmd:"" help:"Create a plan: compute the requests for users and groups without sending them."`
 	Plans   plansCommand   `cmd:"" help:"List the plans of an app, or the items of one plan."`
-	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless the state has changed since it was created."`
+	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless the desired state has changed since its creation."`
 	Discard discardCommand `cmd:"" help:"Remove a plan."`
 }
 

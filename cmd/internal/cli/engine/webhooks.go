@@ -286,7 +286,7 @@ func (c *lettersCommand) Run(in *Invocation, g *Commands) error {
 	}
 	return s.show(func(p *page) {
 		if len(all) == 0 {
-			p.line("No letters.")
+			p.line("No messages.")
 			return
 		}
 		if c.Waiting {
@@ -313,7 +313,7 @@ type replayLettersCommand struct {
 // Run delivers dead letters again.
 func (c *replayLettersCommand) Run(in *Invocation, g *Commands) error {
 	if (c.Letter == "") == !c.All {
-		return frame.Usage("name a letter, or give --all")
+		return frame.Usage("name a dead letter, or use --all")
 	}
 	s, err := g.openService(in)
 	if err != nil {
@@ -323,11 +323,13 @@ func (c *replayLettersCommand) Run(in *Invocation, g *Commands) error {
 		if err := c.do(s, http.MethodPost, "/letters/"+url.PathEscape(c.Letter)+"/replay", nil, nil); err != nil {
 			return err
 		}
-		return s.show(func(p *page) { p.line("The letter is delivered again.") })
+		return s.show(func(p *page) { p.line("The dead letter is delivered again.") })
 	}
 	var done struct{ Replayed int }
 	if err := c.do(s, http.MethodPost, "/letters/replay", nil, &done); err != nil {
 		return err
 	}
-	return s.show(func(p *page) { p.line("%s delivered again.", many(done.Replayed, "letter is", "letters are")) })
+	return s.show(func(p *page) {
+		p.line("%s delivered again.", many(done.Replayed, "dead letter is", "dead letters are"))
+	})
 }

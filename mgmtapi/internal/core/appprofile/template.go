@@ -15,8 +15,8 @@ const DefaultTemplate = "${source.login}"
 // MaxTemplateLength is the maximum length of a template, in bytes.
 const MaxTemplateLength = 1024
 
-// CheckTemplate returns an error if a user name template is invalid: text with expressions in ${...}. user holds the attributes that users
-// can have. The error is shown to the caller.
+// CheckTemplate returns an error if a user name template is invalid. A template is a string with expressions in ${...}. user holds the
+// attributes that users can have. The error is shown to the caller.
 func CheckTemplate(text string, user map[string]expression.Kind) error {
 	if len(text) > MaxTemplateLength {
 		return fmt.Errorf("the template is longer than %d bytes", MaxTemplateLength)

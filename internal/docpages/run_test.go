@@ -1,0 +1,155 @@
+package docpages
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/alltest"
+)
+
+// blockTimeout is the time limit of a block. The first one may compile the module.
+const blockTimeout = 10 * time.Minute
+
+// TestPages_Run runs the blocks of README.md and of docs/tutorials. The pages use the ports that their commands use by default, so they
+// run one after the other, and only with SCIMWRIGHT_TEST_ALL=1 or SCIMWRIGHT_TEST_PAGES=1.
+func TestPages_Run(t *testing.T) {
+	if os.Getenv("SCIMWRIGHT_TEST_PAGES") == "" {
+		alltest.Only(t, "the pages use the default ports")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "tutorials", "*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	for _, page := range append([]string{filepath.Join(root, "README.md")}, pages...) {
+		name, err := filepath.Rel(root, page)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			blocks, err := Parse(string(text))
+			require.NoError(t, err)
+			runPage(t, root, blocks)
+		})
+	}
+}
+
+func runPage(t *testing.T, root string, blocks []Block) {
+	copied := t.TempDir()
+	tree := exec.CommandContext(t.Context(), "git", "checkout-index", "--all", "--prefix="+copied+"/")
+	tree.Dir = root
+	out, err := tree.CombinedOutput()
+	require.NoError(t, err, string(out))
+	for _, block := range blocks {
+		if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", block.Wait); block.Wait != "" && err == nil {
+			require.NoError(t, conn.Close())
+			t.Fatalf("another program listens at %s", block.Wait)
+		}
+	}
+	shell := startShell(t, copied)
+	var output string
+	for _, block := range blocks {
+		at := fmt.Sprintf("line %d", block.Line)
+		switch {
+		case block.Skip != "":
+		case block.Language == "sh":
+			var code int
+			output, code, err = shell.run(block.Text)
+			require.NoError(t, err, "%s: %s", at, output)
+			require.Equal(t, block.Exit, code, "%s: exit code; output:\n%s", at, output)
+			if block.Wait != "" {
+				require.NoError(t, listening(t.Context(), block.Wait), at)
+			}
+		case block.Language == "text" && output != "":
+			require.NoError(t, Shown(block.Text, output), "%s; output:\n%s", at, output)
+		case block.Language == "diff" && block.Edit != "":
+			file := filepath.Join(copied, block.Edit)
+			content, err := os.ReadFile(file)
+			require.NoError(t, err, at)
+			edited, err := Edited(string(content), block.Text)
+			require.NoError(t, err, at)
+			require.NoError(t, os.WriteFile(file, []byte(edited), 0o600))
+		}
+	}
+}
+
+// listening waits until a server listens at address.
+func listening(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, blockTimeout)
+	defer cancel()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no server listens at %s: %w", address, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// shell is a bash process with job control, so that "kill %1" ends a program and its children.
+type shell struct {
+	in   io.Writer
+	out  *bufio.Reader
+	mark string
+}
+
+func startShell(t *testing.T, dir string) *shell {
+	// The context of the test ends before the cleanup, which stops the programs of the page.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "--norc", "-m")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS"), "NO_COLOR=1", "COLUMNS=100")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stdout, cmd.Stderr = write, write
+	require.NoError(t, cmd.Start())
+	require.NoError(t, write.Close())
+	t.Cleanup(func() {
+		// Programs that the page has not stopped.
+		_, _ = io.WriteString(in, "kill $(jobs -p) 2>/dev/null; wait; exit\n")
+		_ = cmd.Wait()
+		_ = read.Close()
+	})
+	return &shell{in: in, out: bufio.NewReader(read), mark: "--- block ended with "}
+}
+
+// run runs a block and returns its output and the exit code of its last command.
+func (s *shell) run(block string) (output string, code int, err error) {
+	if _, err := fmt.Fprintf(s.in, "%s\nprintf '\\n%s%%s\\n' $?\n", block, s.mark); err != nil {
+		return "", 0, err
+	}
+	timeout := time.AfterFunc(blockTimeout, func() { _, _ = io.WriteString(s.in, "exit\n") })
+	defer timeout.Stop()
+	var lines strings.Builder
+	for {
+		line, err := s.out.ReadString('\n')
+		if code, ok := strings.CutPrefix(strings.TrimSpace(line), strings.TrimSpace(s.mark)+" "); ok {
+			n, err := strconv.Atoi(code)
+			return lines.String(), n, err
+		}
+		lines.WriteString(line)
+		if err != nil {
+			return lines.String(), 0, errors.Join(errors.New("the shell has exited"), err)
+		}
+	}
+}
