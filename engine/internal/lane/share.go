@@ -42,5 +42,6 @@ func share(p store.Claimable, own int, lanes float64) int {
 }
 
 // leave returns the time for which a process that has its share leaves a claimable lane to the others. It is longer than the interval of
-// their searches. After that time, the process claims the lane, because another process may have stalled, or may run as many lanes as it may.
+// their searches. After that time, the process claims the lane, because another process may have stalled, or may run as many lanes as it
+// may.
 func leave(sweep time.Duration) time.Duration { return sweep * 3 / 2 }
