@@ -240,18 +240,19 @@ func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) err
 
 // UpdateUnguarded is UpdateSerializable for a function that returns no error after one of its statements has changed a row: it checks
 // everything first, or its first change is the only statement that can fail. A group commit then needs no savepoint for it, which costs
-// more than a simple statement. The end of ctx after a change is ignored. If the function fails after a change nevertheless, the updates of
+// more than a simple statement. A group commit runs fn in its own goroutine: all updates wait for it, and fn must not call runtime.Goexit.
+// The end of ctx after a change is ignored. If the function fails after a change nevertheless, the updates of
 // all callers that share its commit fail and are rolled back.
 func (db *DB) UpdateUnguarded(ctx context.Context, fn func(tx *Tx) error) error {
 	if db.group != nil {
-		return db.group.update(ctx, db, true, fn)
+		return db.group.updateUnguarded(ctx, db, fn)
 	}
 	return db.UpdateSerializable(ctx, fn)
 }
 
 func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
-		return db.group.update(ctx, db, false, fn)
+		return db.group.update(ctx, db, fn)
 	}
 	if db.updater != nil {
 		return db.updateElsewhere(ctx, fn)
@@ -396,4 +397,25 @@ func (db *DB) afterCommit(tx *Tx) {
 	for _, f := range tx.after {
 		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; the error is not returned to a caller
 	}
+}
+
+// ReleaseMemory frees memory of SQLite that is not in use: it closes idle connections of Readers, each of which has a copy of the schema,
+// prepared statements and cached pages, and empties the page cache of a group commit. Later statements load what they need again. On
+// PostgreSQL it does nothing.
+func (db *DB) ReleaseMemory() error {
+	if db.dialect != SQLite || db.closed.Load() {
+		return nil
+	}
+	if db.readers != db.writer {
+		keep := db.readers.Stats().MaxOpenConnections
+		db.readers.SetMaxIdleConns(-1) // closes the idle connections
+		db.readers.SetMaxIdleConns(keep)
+	}
+	if db.group == nil {
+		return nil
+	}
+	return db.group.between(func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, "PRAGMA shrink_memory")
+		return err
+	})
 }

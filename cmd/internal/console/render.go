@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
@@ -55,7 +57,8 @@ type flash struct {
 	Curl string `json:"c,omitempty"`
 }
 
-func (c *console) parsePages() error {
+// preparePages prepares the pages. Each is parsed when it is rendered first: together they take 3 MB, and most processes render few.
+func (c *console) preparePages() error {
 	style, err := c.assetPath("assets/console.css")
 	if err != nil {
 		return err
@@ -73,11 +76,13 @@ func (c *console) parsePages() error {
 		"action": c.describe, "buttonOf": c.button, "states": states, "hasValue": hasValue, "counted": counted, "parsed": parsed,
 	}
 	for _, name := range pageNames {
-		t, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
-		if err != nil {
-			return fmt.Errorf("console: page %s: %w", name, err)
-		}
-		c.pages[name] = t
+		c.pages[name] = sync.OnceValues(func() (*template.Template, error) {
+			t, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
+			if err != nil {
+				return nil, fmt.Errorf("console: page %s: %w", name, err)
+			}
+			return t, nil
+		})
 	}
 	return nil
 }
@@ -105,7 +110,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 		name = part
 	}
 	var body bytes.Buffer
-	if err := c.pages[page].ExecuteTemplate(&body, name, out); err != nil {
+	if err := c.execute(&body, page, name, out); err != nil {
 		c.log.ErrorContext(r.Context(), "console page", "page", page, "error", err)
 		http.Error(w, "this page cannot be shown; the log has the cause", http.StatusInternalServerError)
 		return
@@ -115,6 +120,15 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 	if r.Method != http.MethodHead {
 		_, _ = body.WriteTo(w)
 	}
+}
+
+// execute renders the template with the name of a page.
+func (c *console) execute(w io.Writer, page, name string, data any) error {
+	t, err := c.pages[page]()
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(w, name, data)
 }
 
 // maxFlash is the maximum length of the command line of a flash, so that the cookie is not too large.
