@@ -240,19 +240,18 @@ func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) err
 
 // UpdateUnguarded is UpdateSerializable for a function that returns no error after one of its statements has changed a row: it checks
 // everything first, or its first change is the only statement that can fail. A group commit then needs no savepoint for it, which costs
-// more than a simple statement. A group commit runs fn in its own goroutine: all updates wait for it, and fn must not call runtime.Goexit.
-// The end of ctx after a change is ignored. If the function fails after a change nevertheless, the updates of
+// more than a simple statement. The end of ctx after a change is ignored. If the function fails after a change nevertheless, the updates of
 // all callers that share its commit fail and are rolled back.
 func (db *DB) UpdateUnguarded(ctx context.Context, fn func(tx *Tx) error) error {
 	if db.group != nil {
-		return db.group.updateUnguarded(ctx, db, fn)
+		return db.group.update(ctx, db, true, fn)
 	}
 	return db.UpdateSerializable(ctx, fn)
 }
 
 func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
-		return db.group.update(ctx, db, fn)
+		return db.group.update(ctx, db, false, fn)
 	}
 	if db.updater != nil {
 		return db.updateElsewhere(ctx, fn)
@@ -406,8 +405,7 @@ func (db *DB) ReleaseMemory() error {
 	if db.dialect != SQLite || db.closed.Load() {
 		return nil
 	}
-	if db.readers != db.writer {
-		keep := db.readers.Stats().MaxOpenConnections
+	if keep := db.readers.Stats().MaxOpenConnections; db.readers != db.writer && keep > 0 && !db.borrowed {
 		db.readers.SetMaxIdleConns(-1) // closes the idle connections
 		db.readers.SetMaxIdleConns(keep)
 	}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -22,8 +21,7 @@ const (
 
 // group is the group commit of SQLite. Its goroutine opens a transaction for the first waiting caller, gives the writer slot to one waiting
 // caller after the other, and commits for all of them. A caller runs its function in its own goroutine, so that a panic or a runtime.Goexit
-// there (t.FailNow) cannot stop the writer. The goroutine of the group itself runs functions passed to UpdateUnguarded, which saves two
-// changes of the goroutine for each of them.
+// there (t.FailNow) cannot stop the writer.
 type group struct {
 	writer    *sql.DB
 	texts     *rewriter
@@ -45,15 +43,7 @@ type job struct {
 	left      chan struct{} // closed if the caller stopped waiting for the slot
 	ran       chan error    // the error of the caller's function; passes the slot back
 	done      chan error    // result of the update, buffered
-	direct    *direct       // of DB.UpdateUnguarded, or nil
-}
-
-// direct is an update that the goroutine of the writer runs.
-type direct struct {
-	ctx   context.Context
-	db    *DB
-	fn    func(tx *Tx) error
-	taken atomic.Bool // by the writer, which runs fn, or by the caller, which has stopped waiting
+	unguarded bool          // see DB.UpdateUnguarded
 }
 
 func startGroup(writer *sql.DB, texts *rewriter, rows *cachedRows, points *checkpointer) *group {
@@ -78,50 +68,12 @@ func (g *group) stop() {
 }
 
 // update submits a job and waits for its result.
-func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
-	j := g.job()
-	if err := g.submit(ctx, j); err != nil {
-		return err
+func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *Tx) error) error {
+	j, ok := g.idle.Get().(*job)
+	if !ok {
+		j = &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
 	}
-	select {
-	case tx := <-j.slot:
-		j.run(ctx, db, tx, fn)
-		return g.finish(db, j, <-j.done)
-	case err := <-j.done: // the transaction could not be opened
-		return err
-	case <-ctx.Done():
-		close(j.left)
-		return context.Cause(ctx)
-	}
-}
-
-// updateUnguarded submits a job whose function the writer runs, and waits for its result.
-func (g *group) updateUnguarded(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
-	j := g.job()
-	j.direct = &direct{ctx: ctx, db: db, fn: fn}
-	if err := g.submit(ctx, j); err != nil {
-		return err
-	}
-	select {
-	case err := <-j.done:
-		return g.finish(db, j, err)
-	case <-ctx.Done():
-		if !j.direct.taken.Swap(true) {
-			return context.Cause(ctx)
-		}
-		return g.finish(db, j, <-j.done)
-	}
-}
-
-func (g *group) job() *job {
-	if j, ok := g.idle.Get().(*job); ok {
-		return j
-	}
-	return &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
-}
-
-// submit passes a job to the writer.
-func (g *group) submit(ctx context.Context, j *job) error {
+	j.unguarded = unguarded
 	select {
 	case <-g.closing: // checked separately: the next select chooses at random if the DB is closed and the job can be sent
 		return ErrClosed
@@ -131,19 +83,24 @@ func (g *group) submit(ctx context.Context, j *job) error {
 	}
 	select {
 	case g.jobs <- j:
-		return nil
 	case <-g.closing:
 		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// finish returns the result of a job that the writer does not use any more, and stores the job for a later update.
-func (g *group) finish(db *DB, j *job, err error) error {
-	tx := j.tx
-	j.tx, j.direct = nil, nil
-	g.idle.Put(j)
+	var tx *Tx
+	select {
+	case tx = <-j.slot:
+	case err := <-j.done: // the transaction could not be opened
+		return err
+	case <-ctx.Done():
+		close(j.left)
+		return context.Cause(ctx)
+	}
+	j.run(ctx, db, tx, fn)
+	err := <-j.done
+	j.tx = nil
+	g.idle.Put(j) // the writer has sent the result, and does not use the job any more
 	if err != nil {
 		return err
 	}
@@ -157,16 +114,10 @@ var errGoexit = errors.New("sqldb: goroutine exited inside a transaction")
 func (j *job) run(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) {
 	err := errGoexit
 	defer func() { j.ran <- err }()
-	err = call(ctx, db, tx, fn)
-}
-
-// call runs the function of an update. The update fails if its context has ended.
-func call(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) error {
-	err := db.run(tx, fn)
+	err = db.run(tx, fn)
 	if err == nil && !tx.committing() {
 		err = context.Cause(ctx)
 	}
-	return err
 }
 
 // loop is the writer goroutine.
@@ -248,7 +199,7 @@ func (g *group) batch(first *job) {
 	written := []*job{first} // the jobs whose changes are part of this transaction
 	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
 		serve := g.serve
-		if j.direct != nil {
+		if j.unguarded {
 			serve = g.serveUnguarded
 		}
 		ok, alive := serve(conn, j)
@@ -326,18 +277,12 @@ const savepoint = "caller"
 
 // tx returns the Tx of a job.
 func (g *group) tx(conn *sql.Conn, j *job) *Tx {
-	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.direct != nil, rows: g.rows}
+	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded, rows: g.rows}
 	return j.tx
 }
 
-// run runs the function of a job, or gives the caller of the job the writer slot, and returns the error of the function.
+// run gives the job j the writer slot and returns the error of the job's function.
 func (g *group) run(j *job, tx *Tx) error {
-	if d := j.direct; d != nil {
-		if d.taken.Swap(true) {
-			return errFinished
-		}
-		return call(d.ctx, d.db, tx, d.fn)
-	}
 	select {
 	case j.slot <- tx:
 		return <-j.ran
