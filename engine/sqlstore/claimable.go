@@ -27,7 +27,7 @@ func (s *Store) Claimable(ctx context.Context, due time.Time, limit int) (c stor
 // lane is claimable.
 func claimableQuery(d sqldb.Dialect, limit int, tenants bool) string {
 	ifAny := func(query string) string {
-		return `CASE WHEN EXISTS (SELECT 1 FROM due) THEN (` + query + `) ELSE 0 END`
+		return `CASE WHEN due.n > 0 THEN (` + query + `) ELSE 0 END`
 	}
 	divided, running, processes, retired := `0`, `0`, ifAny(`SELECT 1`), `1 = 0`
 	if tenants {
@@ -39,9 +39,8 @@ func claimableQuery(d sqldb.Dialect, limit int, tenants bool) string {
 		processes = ifAny(`SELECT COUNT(*) FROM {process} WHERE retired = 0 AND ` + valid)
 		retired = `EXISTS (SELECT 1 FROM {process} WHERE retired = 1 AND ` + valid + `)`
 	}
-	return `WITH due AS MATERIALIZED (` + claimable + ` LIMIT ` + strconv.Itoa(limit) + `)
-		SELECT (SELECT COUNT(*) FROM due), COALESCE((SELECT MIN(next_at) FROM due), 0), ` + divided + `, ` + running + `,
-			` + processes + `, ` + retired
+	return `SELECT due.n, due.first, ` + divided + `, ` + running + `, ` + processes + `, ` + retired + `
+		FROM (SELECT COUNT(*) AS n, COALESCE(MIN(next_at), 0) AS first FROM (` + claimable + ` LIMIT ` + strconv.Itoa(limit) + `) AS l) AS due`
 }
 
 // lastTenant selects the last tenant, by name, that has free and scheduled lanes.
