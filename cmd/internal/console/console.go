@@ -106,7 +106,8 @@ func New(o Options) (*Console, error) {
 	}
 	o.Prefix, o.Scheme = cmp.Or(o.Prefix, control.DefaultPrefix), cmp.Or(o.Scheme, "Bearer")
 	c := &console{
-		o: o, log: o.Logger, pages: map[string]func() (*template.Template, error){}, operations: operations(o.Prefix), opened: map[string]string{},
+		o: o, log: o.Logger, pages: map[string]func() (*template.Template, error){}, operations: operations(o.Prefix),
+		opened: map[string]string{},
 	}
 	c.feed.reads, c.lags.reads, c.labels.host = o.Reads, o.Reads, o.Host
 	if err := c.preparePages(); err != nil {
