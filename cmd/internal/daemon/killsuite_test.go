@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -27,6 +28,7 @@ import (
 // immortal is a daemon in a child process that is started again on the same address when it has ended.
 type immortal struct {
 	t       testing.TB
+	mu      sync.Mutex // of orders, for loop
 	orders  killable
 	ready   daemon.Ready
 	starts  atomic.Int32
@@ -51,6 +53,8 @@ func newImmortal(t testing.TB, databaseURL string) *immortal {
 		data, err := os.ReadFile(im.orders.Ready)
 		return err == nil && json.Unmarshal(data, &im.ready) == nil
 	})
+	im.mu.Lock()
+	defer im.mu.Unlock()
 	im.orders.Listen = strings.TrimPrefix(im.ready.BaseURL, "http://")
 	return im
 }
@@ -59,7 +63,9 @@ func newImmortal(t testing.TB, databaseURL string) *immortal {
 func (im *immortal) loop(first chan<- error) {
 	defer close(im.stopped)
 	for !im.ended.Load() {
+		im.mu.Lock()
 		text, err := json.Marshal(im.orders)
+		im.mu.Unlock()
 		if err != nil {
 			im.t.Error(err)
 			return

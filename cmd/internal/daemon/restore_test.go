@@ -172,7 +172,7 @@ func TestRestore_BackupUnderLoad(t *testing.T) {
 		require.Less(t, stored.Version, version, "the backup is older")
 		report := batch(last...)
 		require.Equal(t, users, report.Applied)
-		c.do(http.StatusOK, http.MethodPost, "/apps/crm/wait?timeoutSeconds=1", "")
+		c.do(http.StatusOK, http.MethodPost, "/apps/crm/wait?timeoutSeconds=60", "") // the process takes the lane over
 		require.EqualValues(t, 1, watching.Load(), "nothing is sent while the app is halted")
 		c.do(http.StatusOK, http.MethodPost, "/halted-at-start/resume", "")
 		c.do(http.StatusOK, http.MethodPost, "/apps/crm/wait?timeoutSeconds=60", "")
