@@ -150,9 +150,15 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 				g.predicted[id] = true
 			}
 		}
-		if len(g.checks) > 0 {
-			out = append(out, g)
+		if len(g.checks) == 0 {
+			continue
 		}
+		if constant := func(id string) bool { return !varies(id) }; !slices.ContainsFunc(g.checks, constant) &&
+			slices.ContainsFunc(p.signature.Checks(), constant) {
+			// The checks whose findings show the fault belong to other groups. The rest can have any reason.
+			g.exact, g.sure, g.proved = false, false, false
+		}
+		out = append(out, g)
 	}
 	need := minLink + linkGrowth*math.Log2(max(1, float64(len(symptoms))/fewSymptoms))
 	for _, s := range symptoms {

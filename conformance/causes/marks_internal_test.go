@@ -114,6 +114,35 @@ func TestPick_Proved(t *testing.T) {
 	require.True(t, explain(collecting, nil, []Signature{s})[0].proved(), "the check reports the requests of another fault")
 }
 
+// TestExplain_UnsteadyValues checks that the values in the findings need not be equal if lists change their order.
+func TestExplain_UnsteadyValues(t *testing.T) {
+	for check, want := range map[string]bool{"steadiness.list-order": true, "list.stable-order": false} {
+		symptoms, s := observedBy("fault", missed(check), missed("sort.ascending"), missed("sort.user-name"))
+		for _, id := range s.Others {
+			symptoms[id] = shown{check: id, what: "order", want: "a, b", got: "b, a", exchange: sent("GET", "/Users?sortBy", 200, "")}.symptom()
+		}
+		require.Equal(t, want, explain(symptoms, nil, []Signature{s})[0].proved(), check)
+	}
+}
+
+// TestGroupsOf_OnlyVaryingChecks checks that a group is no known fault if only checks with generated requests of its signature remain in
+// it: another fault explains the others.
+func TestGroupsOf_OnlyVaryingChecks(t *testing.T) {
+	larger, order := observedBy("order", missed("sort.ascending"), missed("sort.user-name"), missed("sort.case-insensitive"))
+	generated := shown{check: "oracle.sort", what: "order"}
+	larger["oracle.sort"] = generated.symptom()
+	_, codePoint := observedBy("code point", missed("sort.case-insensitive"), generated)
+	var symptoms []*symptom
+	for _, id := range []string{"sort.ascending", "sort.user-name", "sort.case-insensitive", "oracle.sort"} {
+		symptoms = append(symptoms, larger[id])
+	}
+	picks := explain(larger, nil, []Signature{order, codePoint})
+	require.Len(t, picks, 2)
+	groups := groupsOf(symptoms, nil, picks, newLinker(symptoms, together{}), map[string]int{})
+	require.Len(t, groups, 1, "the check with generated requests belongs to the fault of its feature")
+	require.Len(t, groups[0].checks, 4)
+}
+
 // TestTopic_Joins checks when proved groups belong to a topic: most of its checks complain, both checks of its pair do, or it has many
 // groups.
 func TestTopic_Joins(t *testing.T) {
