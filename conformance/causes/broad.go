@@ -174,7 +174,19 @@ var broadRules = []broadRule{
 		minSymptoms: 2,
 		key: func(e evidence) string {
 			if strings.HasPrefix(e.what, "scimType of ") && e.got == e.scimType && e.got != "" && !registered[scim.Type(e.got)] {
-				return e.got
+				return unknownType(e.got)
+			}
+			return ""
+		},
+	},
+	{
+		id:          "scim-type-missing",
+		evidence:    "errors of many kinds have no scimType",
+		minGroups:   4,
+		minSymptoms: 12,
+		key: func(e evidence) string {
+			if keyword(e) && missing(e.got) {
+				return "missing"
 			}
 			return ""
 		},
@@ -267,6 +279,16 @@ var broadRules = []broadRule{
 			return e.endpoint + "|" + e.want + "|" + e.got + "|" + e.detail
 		},
 	},
+}
+
+// unknownType returns what a scimType that is not registered has in common with others: the value, or that only its letter case is wrong.
+func unknownType(got string) string {
+	for known := range registered {
+		if strings.EqualFold(string(known), got) {
+			return "letter case"
+		}
+	}
+	return got
 }
 
 // missing reports whether the actual value of a finding means that the value is absent or empty.

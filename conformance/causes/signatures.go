@@ -241,8 +241,8 @@ func outside(check, area string) int {
 }
 
 // FormatSignatures returns the text of signatures.txt: one line for each signature with the telling check, the other checks, " ! " and the
-// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it. The marks follow the
-// id of a check after "=", with a comma between two.
+// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it. The marks follow
+// the id of a check after "=", with a comma between two.
 func FormatSignatures(signatures []Signature) string {
 	var b strings.Builder
 	b.WriteString("# The checks that complain about each known fault, and the marks of their findings. Generated: make causes.\n")

@@ -143,7 +143,7 @@ func (g *group) uniform(byID map[string]*symptom) string {
 	for _, id := range g.checks {
 		key := byID[id].failure()
 		if _, e := byID[id].shown(); key == "" && keyword(e) {
-			key = "scimType " + e.got
+			key = "scimType " + unknownType(e.got)
 		}
 		errors[key]++
 		if key != "" && errors[key] >= minTypical && 100*errors[key] >= uniformShare*len(g.checks) {

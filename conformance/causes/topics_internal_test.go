@@ -57,6 +57,12 @@ func declined(check string) shown {
 		exchange: sent("GET", "/Users?filter=a", 400, "")}
 }
 
+// lettered returns a symptom: an error has a scimType that is not registered.
+func lettered(check, scimType string) shown {
+	return shown{check: check, what: "scimType of the error", want: "another", got: scimType,
+		exchange: sent("PATCH", "/Users/1", 400, `{"scimType":"`+scimType+`"}`)}
+}
+
 // missed returns a symptom: a filter finds nothing.
 func missed(check string) shown {
 	return shown{check: check, what: "users found by title", want: `["ada"]`, got: "[]", exchange: sent("GET", "/Users?filter=title", 200, "")}
@@ -100,8 +106,8 @@ func TestTopics_Share(t *testing.T) {
 	require.Empty(t, topicsOf(filters, passed))
 }
 
-// TestGenerated_Attached checks that the groups of checks with generated requests join the groups of the features that they test, and that a
-// single one that is exactly a known fault does not.
+// TestGenerated_Attached checks that the groups of checks with generated requests join the groups of the features that they test, and
+// that a single one that is exactly a known fault does not.
 func TestGenerated_Attached(t *testing.T) {
 	groups := func(ids ...string) (out []*group) {
 		for _, id := range ids {
@@ -284,6 +290,13 @@ func TestTopics_Gather(t *testing.T) {
 			[]*group{{checks: []string{"patch.filter-ne-absent"}}, {checks: []string{"patch.filter-quotes"}},
 				{checks: []string{"patch.replace-no-target"}}, {checks: []string{"patch.filter-groups"}}, {checks: []string{"patch.filter-co"}}},
 			[]string{"patch.filter-ne-absent", "patch.filter-quotes", "patch.replace-no-target", "patch.filter-groups", "patch.filter-co"},
+		},
+		{
+			"values of scimType in another letter case",
+			[]shown{lettered("patch.remove-required", "Mutability"), lettered("body.put", "InvalidSyntax"),
+				lettered("patch.add-no-value", "InvalidValue"), lettered("filter.unknown-operator", "InvalidFilter")},
+			[]*group{{checks: []string{"patch.remove-required", "body.put", "patch.add-no-value", "filter.unknown-operator"}}},
+			[]string{"patch.remove-required body.put patch.add-no-value filter.unknown-operator"},
 		},
 		{
 			"a proved fault with findings of two kinds and topics",

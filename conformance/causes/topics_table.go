@@ -66,9 +66,10 @@ var topics = []topic{
 		pair: []string{"create.missing-user-name", "patch.replace-empty-user-name"}, checks: []string{
 			"create.missing-user-name", "put.null-required", "patch.remove-required", "patch.replace-required",
 			"patch.replace-empty-user-name", "groups.missing-display-name", "groups.put-no-display-name", "characteristics.required"}},
-	{id: "repeated", evidence: "values that a multi-valued attribute already has are stored a second time", min: 1, provedShare: 50, checks: []string{
-		"create.repeated-emails", "patch.add-existing", "groups.patch-add-member", "groups.patch-repeated-members",
-		"groups.add-again-unchanged", "groups.repeated-members"}},
+	{id: "repeated", evidence: "values that a multi-valued attribute already has are stored a second time", min: 1,
+		provedShare: 50, checks: []string{
+			"create.repeated-emails", "patch.add-existing", "groups.patch-add-member", "groups.patch-repeated-members",
+			"groups.add-again-unchanged", "groups.repeated-members"}},
 	{id: "primary", evidence: "several elements of one attribute have primary true", when: succeeded, provedShare: 70, checks: []string{
 		"read.primary-once", "put.two-primaries", "patch.two-primaries", "patch.add-primary", "patch.replace-primary",
 		"patch.primary-last-wins", "traffic.one-primary"}},

@@ -48,8 +48,9 @@ func knownFaults() []knownFault {
 
 // TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk.
 // A plain run compares every 40th of them, and only the set of checks that complain and what their findings show: the telling check of a
-// signature, whose finding describes the fault best, depends on all faults. Faults and checks that are newer than the file are not compared, because rewriting the
-// file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults compares the whole file.
+// signature, whose finding describes the fault best, depends on all faults. Faults and checks that are newer than the file are not
+// compared, because rewriting the file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults
+// compares the whole file.
 func TestSignatures_MatchFaults(t *testing.T) {
 	stored, marks, known := map[string][]string{}, map[string]map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
