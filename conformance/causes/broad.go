@@ -281,11 +281,11 @@ var broadRules = []broadRule{
 	},
 }
 
-// unknownType returns what a scimType that is not registered has in common with others: the value, or that only its letter case is wrong.
+// unknownType returns what a scimType that is not registered has in common with others: the value, or that only its case is wrong.
 func unknownType(got string) string {
 	for known := range registered {
 		if strings.EqualFold(string(known), got) {
-			return "letter case"
+			return "other case"
 		}
 	}
 	return got

@@ -292,7 +292,7 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"patch.filter-ne-absent", "patch.filter-quotes", "patch.replace-no-target", "patch.filter-groups", "patch.filter-co"},
 		},
 		{
-			"values of scimType in another letter case",
+			"values of scimType in another case",
 			[]shown{lettered("patch.remove-required", "Mutability"), lettered("body.put", "InvalidSyntax"),
 				lettered("patch.add-no-value", "InvalidValue"), lettered("filter.unknown-operator", "InvalidFilter")},
 			[]*group{{checks: []string{"patch.remove-required", "body.put", "patch.add-no-value", "filter.unknown-operator"}}},
