@@ -20,6 +20,8 @@ type broadRule struct {
 	// even requires that no group with exactly the symptoms of a known fault has half of the symptoms with the same key or more, because such
 	// a group is a fault of its own.
 	even bool
+	// unproved is set if the rule does not merge groups that are proved: findings of unrelated faults can have the same key.
+	unproved bool
 	// key returns what the symptoms of one fault have in common, such as "PATCH 501". It returns "" if the rule does not apply to the
 	// evidence.
 	key func(e evidence) string
@@ -53,8 +55,8 @@ var broadRules = []broadRule{
 	{
 		id:          "discovery-missing",
 		evidence:    "requests for the discovery documents return 404",
-		minGroups:   2,
-		minSymptoms: 2,
+		minGroups:   3,
+		minSymptoms: 3,
 		key: func(e evidence) string {
 			if e.status == 404 && discovery.MatchString(e.endpoint) {
 				return "404"
@@ -105,8 +107,8 @@ var broadRules = []broadRule{
 	{
 		id:          "filter-finds-nothing",
 		evidence:    "filters find none of the objects that match",
-		minGroups:   3,
-		minSymptoms: 3,
+		minGroups:   4,
+		minSymptoms: 4,
 		even:        true,
 		key: func(e evidence) string {
 			if e.status == 200 && strings.Contains(e.request, "filter") && (e.got == "[]" || e.got == "null") && !missing(e.want) {
@@ -172,7 +174,19 @@ var broadRules = []broadRule{
 		minSymptoms: 2,
 		key: func(e evidence) string {
 			if strings.HasPrefix(e.what, "scimType of ") && e.got == e.scimType && e.got != "" && !registered[scim.Type(e.got)] {
-				return e.got
+				return unknownType(e.got)
+			}
+			return ""
+		},
+	},
+	{
+		id:          "scim-type-missing",
+		evidence:    "errors of many kinds have no scimType",
+		minGroups:   4,
+		minSymptoms: 12,
+		key: func(e evidence) string {
+			if keyword(e) && missing(e.got) {
+				return "missing"
 			}
 			return ""
 		},
@@ -256,6 +270,7 @@ var broadRules = []broadRule{
 		minGroups:   4,
 		minSymptoms: 4,
 		even:        true,
+		unproved:    true,
 		key: func(e evidence) string {
 			// Missing rejections of different requests are different faults.
 			if e.request == "" || e.got == "" || e.got == "#" || e.accepted() {
@@ -264,6 +279,16 @@ var broadRules = []broadRule{
 			return e.endpoint + "|" + e.want + "|" + e.got + "|" + e.detail
 		},
 	},
+}
+
+// unknownType returns what a scimType that is not registered has in common with others: the value, or that only its case is wrong.
+func unknownType(got string) string {
+	for known := range registered {
+		if strings.EqualFold(string(known), got) {
+			return "other case"
+		}
+	}
+	return got
 }
 
 // missing reports whether the actual value of a finding means that the value is absent or empty.
@@ -301,6 +326,9 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	largest, total := 0, 0
 	for i, g := range groups {
 		n := common(g.checks, ids)
+		if rule.unproved && g.proved {
+			continue
+		}
 		if slices.ContainsFunc(g.checks, func(id string) bool { return leaks[id] }) {
 			continue // a leak has no common cause with a finding of another kind
 		}
@@ -318,7 +346,7 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	}
 	slices.SortStableFunc(concerned, func(a, b int) int { return cmp.Compare(len(groups[b].checks), len(groups[a].checks)) })
 	whole := groups[concerned[0]]
-	whole.exact, whole.sure, whole.predicted = false, false, maps.Clone(whole.predicted)
+	whole.exact, whole.sure, whole.proved, whole.predicted = false, false, false, maps.Clone(whole.predicted)
 	if whole.predicted == nil {
 		whole.predicted = map[string]bool{}
 	}

@@ -54,7 +54,7 @@ func Explain(r *conformance.Result, signatures []Signature) []Cause {
 		observed[s.check.ID] = true
 	}
 	passed := passedOf(r)
-	picks := explain(observed, passed, signatures)
+	picks := explain(byID, passed, signatures)
 	groups := groupsOf(symptoms, passed, picks, newLinker(symptoms, togetherOf(signatures, observed)), frequencies(signatures))
 	var out []Cause
 	for _, g := range groups {
@@ -91,6 +91,9 @@ type group struct {
 	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
 	// run with manySymptoms symptoms, all of them must complain.
 	sure bool
+	// proved is set if the findings about the symptoms show exactly the known fault; see [pick.proved]. Broad rules for equal values, and
+	// topics of which most checks have passed, do not merge such groups.
+	proved bool
 }
 
 // A symptom joins a group if the weight of its links to a symptom of the group is at least minLink. A run with more than fewSymptoms
@@ -121,7 +124,8 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	for _, p := range picks {
 		checks := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: map[string]bool{}}
+		g := &group{blocks: p.signature.Blocks, predicted: map[string]bool{}, proved: p.proved()}
+		g.exact = len(p.symptoms) == checks || g.proved
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
@@ -146,9 +150,15 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 				g.predicted[id] = true
 			}
 		}
-		if len(g.checks) > 0 {
-			out = append(out, g)
+		if len(g.checks) == 0 {
+			continue
 		}
+		if constant := func(id string) bool { return !varies(id) }; !slices.ContainsFunc(g.checks, constant) &&
+			slices.ContainsFunc(p.signature.Checks(), constant) {
+			// The checks whose findings show the fault belong to other groups. The rest can have any reason.
+			g.exact, g.sure, g.proved = false, false, false
+		}
+		out = append(out, g)
 	}
 	need := minLink + linkGrowth*math.Log2(max(1, float64(len(symptoms))/fewSymptoms))
 	for _, s := range symptoms {

@@ -27,24 +27,49 @@ type pick struct {
 	signature Signature
 	symptoms  map[string]bool
 	misses    int
+	// certain is the number of misses without those of checks whose results vary from run to run.
+	certain int
+	// same is the number of symptoms whose findings show what the findings about the fault show, and other the number of those whose findings
+	// show something else.
+	same, other int
 }
+
+// proved reports whether the run shows the fault of the signature as a run against a server with this fault alone does: all its checks
+// complain, as far as they have a result, and their findings show the same. Another fault may change one of ten findings.
+func (p pick) proved() bool { return p.same > 0 && p.certain == 0 && 10*p.other <= len(p.symptoms) }
 
 // almostExact reports whether at most one of ten of the checks that could show the fault has passed: another fault may have made it pass.
 func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 
 // explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
-// reduces the cost most, and then removes redundant ones. The symptoms are the ids of checks. passed contains the checks without a
-// complaint.
-func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
+// reduces the cost most, and then removes redundant ones. It chooses the proved ones first: their evidence is stronger than that of the
+// checks alone. The keys of symptoms are the ids of checks. passed contains the checks without a complaint.
+func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
+	marks := map[string][]string{}
+	for id, s := range symptoms {
+		marks[id] = s.marks()
+	}
 	for _, s := range signatures {
 		p := pick{signature: s, symptoms: map[string]bool{}}
+		// If lists change their order or responses their content, the values in the findings differ from run to run.
+		unsteady := slices.ContainsFunc(s.Checks(), func(c string) bool { return strings.HasPrefix(c, "steadiness.") })
 		for _, c := range s.Checks() {
 			switch {
-			case symptoms[c]:
+			case symptoms[c] != nil:
 				p.symptoms[c] = true
+				switch {
+				case marks[c] == nil:
+				case common(marks[c], s.Marks[c]) > 0:
+					p.same++
+				case !collects(c) && !unsteady:
+					p.other++
+				}
 			case passed[c]:
 				p.misses++
+				if !varies(c) {
+					p.certain++
+				}
 			}
 		}
 		if len(p.symptoms) > 0 {
@@ -53,10 +78,18 @@ func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
 	}
 	covered := map[string]bool{}
 	var chosen []pick
+	provedOnly := true
 	for {
 		best, bestGain := -1, 0.0
 		for i, p := range candidates {
-			gain := -costCause - costMiss*float64(p.misses)
+			misses := p.misses
+			if provedOnly {
+				if !p.proved() {
+					continue
+				}
+				misses = 0
+			}
+			gain := -costCause - costMiss*float64(misses)
 			fresh := 0
 			for c := range p.symptoms {
 				if !covered[c] {
@@ -72,7 +105,11 @@ func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
 				best, bestGain = i, gain
 			}
 		}
-		if best < 0 {
+		switch {
+		case best < 0 && provedOnly:
+			provedOnly = false
+			continue
+		case best < 0:
 			return reduce(chosen)
 		}
 		chosen = append(chosen, candidates[best])

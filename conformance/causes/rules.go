@@ -137,7 +137,8 @@ func features(id string) []string {
 
 // attachGenerated moves the groups that consist of checks with generated requests to the group with the most checks of the features that
 // these requests test: each fault of a feature can be the reason for the finding of such a check. Without such a group, a group remains.
-// A single group remains, too: it may be a fault that only generated requests show, which is unlikely for several groups.
+// A single group that is exactly a known fault remains, too: it may be a fault that only generated requests show, which is unlikely for
+// several groups.
 func attachGenerated(groups []*group) []*group {
 	generated := func(g *group) bool {
 		return !slices.ContainsFunc(g.checks, func(id string) bool { return observes[id] == nil })
@@ -148,7 +149,7 @@ func attachGenerated(groups []*group) []*group {
 			out = append(out, g)
 		}
 	}
-	if len(groups)-len(out) < 2 {
+	if single := slices.IndexFunc(groups, generated); len(groups)-len(out) == 1 && groups[single].exact {
 		return groups
 	}
 	plain := slices.Clone(out)

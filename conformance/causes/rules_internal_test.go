@@ -188,6 +188,8 @@ func TestBroadRules_Merge(t *testing.T) {
 		"method-not-served":    {what: "status of %s", want: "%s", got: "501", exchange: patch(501)},
 		"write-projection":     {what: "%s", want: "%s", got: "a value", exchange: sent("PATCH", "/Users/1?attributes=userName", 200, "")},
 		"scim-type":            {what: "scimType of %s", want: "%s", got: "an empty string", exchange: patch(400)},
+		// The text keeps other rules for the same value from merging the groups.
+		"scim-type-missing":    {what: "scimType found by %s", want: "%s", got: "nothing", exchange: patch(400)},
 		"write-response-empty": {what: "%s", want: "%s", got: "nothing", exchange: patch(200)},
 		"attribute-missing":    {what: "members of %s", want: "%s", got: "[]"},
 		"counter-type":         {what: "totalResults of %s", want: "%s", got: `"5"`},

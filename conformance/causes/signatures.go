@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// A Signature is the set of checks that complain about servers with one fault.
+// A Signature is the set of checks that complain about servers with one fault, and what their findings show.
 type Signature struct {
 	// Telling is the check whose finding describes the fault best.
 	Telling string
@@ -21,6 +21,9 @@ type Signature struct {
 	Blocks []string
 	// Faults are the ids of the mutants with this signature, and those of quirks, which start with "quirk.", sorted.
 	Faults []string
+	// Marks has for each check the marks of its findings about these faults, sorted. A mark is a short hash of the kind of request, the
+	// response and the wrong value. The findings of a check that generates its requests or sends concurrent ones have no marks.
+	Marks map[string][]string
 }
 
 // Checks returns the ids of all checks of the signature, the telling one first.
@@ -56,9 +59,22 @@ func parseSignatures(text string) ([]Signature, error) {
 		if !found || len(ids) == 0 {
 			return nil, fmt.Errorf("signatures.txt: line %d: expected checks, \" < \" and faults", number)
 		}
-		out = append(out, Signature{Telling: ids[0], Others: ids[1:], Blocks: expand(blocks), Faults: expand(faults)})
+		ids, marks := cutMarks(ids)
+		out = append(out, Signature{Telling: ids[0], Others: ids[1:], Blocks: expand(blocks), Faults: expand(faults), Marks: marks})
 	}
 	return out, nil
+}
+
+// cutMarks separates the marks from the ids of the checks. It returns nil as marks if there are none.
+func cutMarks(ids []string) (checks []string, marks map[string][]string) {
+	for _, id := range ids {
+		check, list, found := strings.Cut(id, "=")
+		checks = append(checks, check)
+		if found {
+			marks = withMarks(marks, check, strings.Split(list, ","))
+		}
+	}
+	return checks, marks
 }
 
 // expand returns the ids of a list in which an id that starts with a dot has the area of the id before it.
@@ -95,6 +111,8 @@ type Observed struct {
 	// Complaints are the ids of the checks with findings of the outcome Fail or Warn that are not waived. Blocked are the ids of the checks
 	// that were blocked.
 	Complaints, Blocked []string
+	// Marks has for each check of Complaints the marks of its findings; see [Signature].
+	Marks map[string][]string
 }
 
 // Observe returns what a result shows.
@@ -102,11 +120,24 @@ func Observe(r *conformance.Result) Observed {
 	var o Observed
 	for _, s := range symptomsOf(r) {
 		o.Complaints = append(o.Complaints, s.check.ID)
+		o.Marks = withMarks(o.Marks, s.check.ID, s.marks())
 	}
 	for _, b := range blockedOf(r) {
 		o.Blocked = append(o.Blocked, b.checks...)
 	}
 	return o
+}
+
+// withMarks adds marks of a check to a map, which may be nil, and returns the map.
+func withMarks(all map[string][]string, check string, marks []string) map[string][]string {
+	if len(marks) == 0 {
+		return all
+	}
+	if all == nil {
+		all = map[string][]string{}
+	}
+	all[check] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all[check], marks))))
+	return all
 }
 
 // maxNarrow is the greatest number of checks of a narrow signature. In a narrow signature, the telling check is the one that occurs in the
@@ -150,6 +181,9 @@ func NewSignatures(observed map[string]Observed) []Signature {
 		}
 		for _, f := range faults {
 			s.Blocks = append(s.Blocks, observed[f].Blocked...)
+			for c, marks := range observed[f].Marks {
+				s.Marks = withMarks(s.Marks, c, marks)
+			}
 		}
 		slices.Sort(s.Blocks)
 		s.Blocks = slices.Compact(s.Blocks)
@@ -207,12 +241,19 @@ func outside(check, area string) int {
 }
 
 // FormatSignatures returns the text of signatures.txt: one line for each signature with the telling check, the other checks, " ! " and the
-// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it.
+// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it. The marks follow
+// the id of a check after "=", with a comma between two.
 func FormatSignatures(signatures []Signature) string {
 	var b strings.Builder
-	b.WriteString("# The checks that complain about each known fault. Generated: make causes.\n")
+	b.WriteString("# The checks that complain about each known fault, and the marks of their findings. Generated: make causes.\n")
 	for _, s := range signatures {
-		b.WriteString(shorten(s.Checks()))
+		checks := s.Checks()
+		for i, id := range checks {
+			if marks := s.Marks[id]; len(marks) > 0 {
+				checks[i] += "=" + strings.Join(marks, ",")
+			}
+		}
+		b.WriteString(shorten(checks))
 		if len(s.Blocks) > 0 {
 			b.WriteString(" ! " + shorten(s.Blocks))
 		}

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -27,6 +28,11 @@ type topic struct {
 	// share is the least share, in percent, of the checks of the topic that complain. Default: topicShare if min is at least severalSymptoms,
 	// otherwise 0. Checks that did not run do not count.
 	share int
+	// provedShare is the least share, in percent, of the checks of the topic that complain, for which groups that are proved belong to the
+	// topic. Default: provedShare.
+	provedShare int
+	// pair are two checks. If both complain, proved groups with one of them belong to the topic, even if most checks of the topic have passed.
+	pair []string
 }
 
 // matches reports whether the symptom shows the fault of the topic.
@@ -57,6 +63,25 @@ const topicShare = 33
 
 // severalSymptoms is the least topic.min for which topicShare applies.
 const severalSymptoms = 3
+
+// provedShare is the default of topic.provedShare: if a target has one fault in several places, nearly all checks of the topic complain. If
+// several have passed, proved groups are separate faults.
+const provedShare = 75
+
+// manyGroups is a number of groups of one topic. That many separate faults of one topic are unlikely, whatever the share of its checks.
+const manyGroups = 4
+
+// joins reports whether a proved group belongs to the topic. groups is the number of groups of the topic.
+func (t topic) joins(g *group, groups int, byID map[string]*symptom, passed map[string]bool) bool {
+	matching := 0
+	for _, s := range byID {
+		if t.matches(s) {
+			matching++
+		}
+	}
+	paired := common(t.pair, g.checks) > 0 && !slices.ContainsFunc(t.pair, func(id string) bool { return byID[id] == nil })
+	return paired || groups >= manyGroups || 100*matching >= cmp.Or(t.provedShare, provedShare)*(matching+t.count(passed))
+}
 
 // topicsOf returns the topic of each symptom that has one: the first of topics that matches it and has enough symptoms. passed contains the
 // checks without a complaint.
@@ -118,7 +143,7 @@ func (g *group) uniform(byID map[string]*symptom) string {
 	for _, id := range g.checks {
 		key := byID[id].failure()
 		if _, e := byID[id].shown(); key == "" && keyword(e) {
-			key = "scimType " + e.got
+			key = "scimType " + unknownType(e.got)
 		}
 		errors[key]++
 		if key != "" && errors[key] >= minTypical && 100*errors[key] >= uniformShare*len(g.checks) {
@@ -138,7 +163,7 @@ func (s *symptom) failure() string {
 }
 
 // gatherTopics moves the symptoms of each topic into one group. A group that is whole stays together; it belongs to the topic that at least
-// half of its symptoms have.
+// half of its symptoms have. A proved group must satisfy the conditions of the topic, too; see [topic.joins].
 func gatherTopics(groups []*group, symptoms []*symptom, passed map[string]bool) []*group {
 	of := topicsOf(symptoms, passed)
 	byID := map[string]*symptom{}
@@ -154,13 +179,20 @@ func gatherTopics(groups []*group, symptoms []*symptom, passed map[string]bool) 
 			out = append(out, part)
 			return
 		}
-		g.exact, g.sure = false, false
+		g.exact, g.sure, g.proved = false, false, false
 		g.checks = append(g.checks, part.checks...)
 		g.blocks = append(g.blocks, part.blocks...)
 	}
+	groupsOf := map[string]int{}
+	for _, g := range groups {
+		if topic, n := majority(g.checks, of); n > 0 && 2*n >= len(g.checks) {
+			groupsOf[topic]++
+		}
+	}
 	for _, g := range joinUniform(separateForeign(separateLinked(groups, of, byID), of, byID), byID) {
 		if g.whole(byID) {
-			if topic, n := majority(g.checks, of); n > 0 && 2*n >= len(g.checks) {
+			topic, n := majority(g.checks, of)
+			if n > 0 && 2*n >= len(g.checks) && (!g.proved || topicByID[topic].joins(g, groupsOf[topic], byID, passed)) {
 				add(topic, g)
 			} else {
 				out = append(out, g)
@@ -203,7 +235,19 @@ func gatherTopics(groups []*group, symptoms []*symptom, passed map[string]bool) 
 	return out
 }
 
-// joinUniform adds each single symptom to the uniform group with the same error.
+// topicByID has each topic by its id.
+var topicByID = func() map[string]topic {
+	out := map[string]topic{}
+	for _, t := range topics {
+		out[t.id] = t
+	}
+	return out
+}()
+
+// wideFault is a number of checks: a uniform group with at least that many contains also proved symptoms with the same error.
+const wideFault = 12
+
+// joinUniform adds each single symptom to the uniform group with the same error, a proved one only if this group is wide.
 func joinUniform(groups []*group, byID map[string]*symptom) []*group {
 	uniform := map[string]*group{}
 	for _, g := range groups {
@@ -213,7 +257,7 @@ func joinUniform(groups []*group, byID map[string]*symptom) []*group {
 	}
 	return slices.DeleteFunc(groups, func(g *group) bool {
 		to := uniform[byID[g.checks[0]].failure()]
-		if len(g.checks) > 1 || to == nil || to == g {
+		if len(g.checks) > 1 || to == nil || to == g || g.proved && len(to.checks) < wideFault {
 			return false
 		}
 		to.checks = append(to.checks, g.checks...)
@@ -224,7 +268,7 @@ func joinUniform(groups []*group, byID map[string]*symptom) []*group {
 
 // separateLinked separates symptoms with a topic from each group that is a known fault, if the topic of the other symptoms that this fault
 // predicts is a different one, in two cases. First, the symptoms that the fault does not predict. Second, a symptom with an opposed kind of
-// finding: the target has another fault, about which the same checks complain.
+// finding, unless the fault is proved: the target has another fault, about which the same checks complain.
 func separateLinked(groups []*group, of map[string]string, byID map[string]*symptom) []*group {
 	var out []*group
 	for _, g := range groups {
@@ -235,7 +279,7 @@ func separateLinked(groups []*group, of map[string]string, byID map[string]*symp
 		for _, id := range slices.Clone(g.checks) {
 			others := slices.DeleteFunc(slices.Clone(g.checks), func(other string) bool { return other == id || !g.predicted[other] })
 			topic, _ := majority(others, of)
-			if of[id] != "" && of[id] != topic && (!g.predicted[id] || opposed(id, others, byID)) {
+			if of[id] != "" && of[id] != topic && (!g.predicted[id] || !g.proved && opposed(id, others, byID)) {
 				g.checks = slices.DeleteFunc(g.checks, func(other string) bool { return other == id })
 				out = append(out, &group{checks: []string{id}})
 			}

@@ -57,6 +57,12 @@ func declined(check string) shown {
 		exchange: sent("GET", "/Users?filter=a", 400, "")}
 }
 
+// lettered returns a symptom: an error has a scimType that is not registered.
+func lettered(check, scimType string) shown {
+	return shown{check: check, what: "scimType of the error", want: "another", got: scimType,
+		exchange: sent("PATCH", "/Users/1", 400, `{"scimType":"`+scimType+`"}`)}
+}
+
 // missed returns a symptom: a filter finds nothing.
 func missed(check string) shown {
 	return shown{check: check, what: "users found by title", want: `["ada"]`, got: "[]", exchange: sent("GET", "/Users?filter=title", 200, "")}
@@ -100,8 +106,8 @@ func TestTopics_Share(t *testing.T) {
 	require.Empty(t, topicsOf(filters, passed))
 }
 
-// TestGenerated_Attached checks that several groups of checks with generated requests join the groups of the features that they test, and
-// that a single one does not.
+// TestGenerated_Attached checks that the groups of checks with generated requests join the groups of the features that they test, and
+// that a single one that is exactly a known fault does not.
 func TestGenerated_Attached(t *testing.T) {
 	groups := func(ids ...string) (out []*group) {
 		for _, id := range ids {
@@ -117,7 +123,10 @@ func TestGenerated_Attached(t *testing.T) {
 	}
 	require.Equal(t, []string{"filter.eq oracle.filter", "patch.order oracle.patch", "oracle.sort"},
 		texts(attachGenerated(groups("filter.eq", "oracle.filter", "patch.order", "oracle.patch", "oracle.sort"))))
-	require.Equal(t, []string{"filter.eq", "oracle.filter"}, texts(attachGenerated(groups("filter.eq", "oracle.filter"))))
+	require.Equal(t, []string{"filter.eq oracle.filter"}, texts(attachGenerated(groups("filter.eq", "oracle.filter"))))
+	known := groups("filter.eq", "oracle.filter")
+	known[1].exact = true
+	require.Equal(t, []string{"filter.eq", "oracle.filter"}, texts(attachGenerated(known)))
 }
 
 // TestEvidence_ExceptionsDiffer checks that the details of different exceptions differ, and that other details ignore quoted values.
@@ -281,6 +290,22 @@ func TestTopics_Gather(t *testing.T) {
 			[]*group{{checks: []string{"patch.filter-ne-absent"}}, {checks: []string{"patch.filter-quotes"}},
 				{checks: []string{"patch.replace-no-target"}}, {checks: []string{"patch.filter-groups"}}, {checks: []string{"patch.filter-co"}}},
 			[]string{"patch.filter-ne-absent", "patch.filter-quotes", "patch.replace-no-target", "patch.filter-groups", "patch.filter-co"},
+		},
+		{
+			"values of scimType in another case",
+			[]shown{lettered("patch.remove-required", "Mutability"), lettered("body.put", "InvalidSyntax"),
+				lettered("patch.add-no-value", "InvalidValue"), lettered("filter.unknown-operator", "InvalidFilter")},
+			[]*group{{checks: []string{"patch.remove-required", "body.put", "patch.add-no-value", "filter.unknown-operator"}}},
+			[]string{"patch.remove-required body.put patch.add-no-value filter.unknown-operator"},
+		},
+		{
+			"a proved fault with findings of two kinds and topics",
+			[]shown{accepts("filter.invalid-syntax"), accepts("search.invalid-filter"), accepts("filter.unknown-operator"),
+				accepts("filter.invalid-no-operator"), accepts("filter.invalid-not-alone"), accepts("patch.add-creates-element"),
+				declined("filter.pr")},
+			[]*group{{checks: []string{"filter.pr", "filter.invalid-syntax"}, exact: true, sure: true, proved: true,
+				predicted: map[string]bool{"filter.pr": true, "filter.invalid-syntax": true}}},
+			[]string{"filter.pr filter.invalid-syntax"},
 		},
 		{
 			"a wrong status of all bulk requests",

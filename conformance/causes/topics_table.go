@@ -62,21 +62,24 @@ func about(text string) func(e evidence) bool {
 // topics are in the order of precedence.
 var topics = []topic{
 	// Attributes and values of resources.
-	{id: "required", evidence: "requests without a required value are accepted", when: failed, checks: []string{
-		"create.missing-user-name", "put.null-required", "patch.remove-required", "patch.replace-required",
-		"patch.replace-empty-user-name", "groups.missing-display-name", "groups.put-no-display-name", "characteristics.required"}},
-	{id: "repeated", evidence: "values that a multi-valued attribute already has are stored a second time", min: 1, checks: []string{
-		"create.repeated-emails", "patch.add-existing", "groups.patch-add-member", "groups.patch-repeated-members",
-		"groups.add-again-unchanged", "groups.repeated-members"}},
-	{id: "primary", evidence: "several elements of one attribute have primary true", when: succeeded, checks: []string{
+	{id: "required", evidence: "requests without a required value are accepted", when: failed,
+		pair: []string{"create.missing-user-name", "patch.replace-empty-user-name"}, checks: []string{
+			"create.missing-user-name", "put.null-required", "patch.remove-required", "patch.replace-required",
+			"patch.replace-empty-user-name", "groups.missing-display-name", "groups.put-no-display-name", "characteristics.required"}},
+	{id: "repeated", evidence: "values that a multi-valued attribute already has are stored a second time", min: 1,
+		provedShare: 50, checks: []string{
+			"create.repeated-emails", "patch.add-existing", "groups.patch-add-member", "groups.patch-repeated-members",
+			"groups.add-again-unchanged", "groups.repeated-members"}},
+	{id: "primary", evidence: "several elements of one attribute have primary true", when: succeeded, provedShare: 70, checks: []string{
 		"read.primary-once", "put.two-primaries", "patch.two-primaries", "patch.add-primary", "patch.replace-primary",
 		"patch.primary-last-wins", "traffic.one-primary"}},
 	{id: "read-only-errors", evidence: "requests that change readOnly attributes lead to a server error", when: erred, checks: []string{
 		"patch.read-only", "patch.read-only-no-path", "patch.remove-read-only", "patch.atomic-read-only", "groups.member-immutable",
 		"groups.rename-with-id"}},
-	{id: "read-only", evidence: "requests change readOnly attributes", min: 1, when: stored, checks: []string{
-		"create.ignores-meta", "create.groups-ignored", "put.ignores-read-only", "patch.read-only", "patch.read-only-no-path",
-		"patch.remove-read-only", "patch.groups-read-only"}},
+	{id: "read-only", evidence: "requests change readOnly attributes", min: 1, when: stored,
+		pair: []string{"patch.read-only", "patch.remove-read-only"}, checks: []string{
+			"create.ignores-meta", "create.groups-ignored", "put.ignores-read-only", "patch.read-only", "patch.read-only-no-path",
+			"patch.remove-read-only", "patch.groups-read-only"}},
 	{id: "unique", evidence: "a second user with the same userName is accepted", when: failed, checks: []string{
 		"create.duplicate-user-name", "create.duplicate-other-case", "put.conflict", "patch.replace-conflict"}},
 	{id: "types", evidence: "values of a wrong JSON type are not rejected", when: stored, min: 3, checks: []string{
@@ -115,7 +118,7 @@ var topics = []topic{
 	{id: "header-injection", evidence: "a header field of the response contains the decoded id of the request",
 		when:   func(e evidence) bool { return strings.Contains(e.what+e.got, "header") },
 		checks: []string{"body.id-in-header", "body.odd-ids"}},
-	{id: "message-schemas", evidence: "messages without their schema are accepted", min: 1, when: failed, checks: []string{
+	{id: "message-schemas", evidence: "messages without their schema are accepted", min: 1, when: failed, provedShare: 50, checks: []string{
 		"patch.message-schema", "search.schema-required", "search.wrong-schema", "bulk.message-schema"}},
 	{id: "json-media-type", evidence: "requests with the media type application/json are rejected", share: 100, checks: []string{
 		"*.accepts-json-media-type"}},

@@ -47,17 +47,19 @@ func knownFaults() []knownFault {
 }
 
 // TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk.
-// A plain run compares every 40th of them, and only the set of checks that complain: the telling check of a signature, whose finding
-// describes the fault best, depends on all faults. Faults and checks that are newer than the file are not compared, because rewriting the
-// file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults compares the whole file.
+// A plain run compares every 40th of them, and only the set of checks that complain and what their findings show: the telling check of a
+// signature, whose finding describes the fault best, depends on all faults. Faults and checks that are newer than the file are not
+// compared, because rewriting the file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults
+// compares the whole file.
 func TestSignatures_MatchFaults(t *testing.T) {
-	stored, known := map[string][]string{}, map[string]bool{}
+	stored, marks, known := map[string][]string{}, map[string]map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
 		for _, id := range s.Checks() {
 			known[id] = true
 		}
 		for _, fault := range s.Faults {
 			stored[fault] = slices.Sorted(slices.Values(s.Checks()))
+			marks[fault] = s.Marks
 		}
 	}
 	var mu sync.Mutex
@@ -76,6 +78,9 @@ func TestSignatures_MatchFaults(t *testing.T) {
 				if want, ok := stored[f.id]; ok && !goldentest.Updating() {
 					got := slices.DeleteFunc(slices.Sorted(slices.Values(o.Complaints)), func(id string) bool { return !known[id] })
 					assert.Equal(t, want, got, "rewrite signatures.txt with make causes")
+					for _, id := range got {
+						assert.True(t, len(o.Marks[id]) == 0 || meet(o.Marks[id], marks[f.id][id]), "the findings of %s show something else", id)
+					}
 				}
 			})
 		}
@@ -84,6 +89,10 @@ func TestSignatures_MatchFaults(t *testing.T) {
 		goldentest.Check(t, filepath.Join(repository, "conformance", "causes", "signatures.txt"),
 			causes.FormatSignatures(causes.NewSignatures(observed)))
 	}
+}
+
+func meet(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
 // Mutants that TestCauses_NameMutants does not draw: those whose fault hides most other faults, because so many checks complain or are

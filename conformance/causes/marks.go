@@ -1,0 +1,50 @@
+package causes
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mark returns a short hash of what a finding shows: the kind of request, the status and the scimType of the response, and the subject and
+// the actual value of the finding, without ids and other variable parts. Texts that a target chooses, such as the detail of an Error, are
+// not part of it. Two findings of one check with the same mark show the same misbehavior.
+func (e evidence) mark() string {
+	h := fnv.New32a()
+	for _, part := range []string{e.request, normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got} {
+		_, _ = h.Write(append([]byte(part), 0)) // a hash returns no error
+	}
+	const digits = "0123456789abcdefghijklmnopqrstuv"
+	sum := h.Sum32()
+	sum ^= sum >> 20
+	out := make([]byte, markLength)
+	for i := range out {
+		out[i] = digits[sum%uint32(len(digits))]
+		sum /= uint32(len(digits))
+	}
+	return string(out)
+}
+
+// markLength is the number of characters of a mark, each of which stands for 5 bits.
+const markLength = 4
+
+// marks returns the marks of the findings of a symptom, sorted and without duplicates. It returns nil for a check whose findings vary.
+func (s *symptom) marks() []string {
+	if varies(s.check.ID) {
+		return nil
+	}
+	var out []string
+	for _, e := range s.evidence {
+		out = append(out, e.mark())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// varies reports whether the findings of a check vary from run to run, because it generates its requests or sends concurrent ones.
+func varies(id string) bool { return observes[id] != nil || strings.HasPrefix(id, "concurrency.") }
+
+// collects reports whether a check watches the requests of all other checks. It has findings about the first requests that violate its
+// requirement, and these depend on all faults of the target.
+func collects(id string) bool { return strings.HasPrefix(id, "traffic.") }
