@@ -103,11 +103,11 @@ var keyFilter = regexp.MustCompile(`(group_id|principal_id|tenant)(\)::text)? =`
 // keyed are the tables whose plans are checked.
 var keyed = []string{"scimwright_member_state", "scimwright_app_lane"}
 
-// analyzed is the state of the database that also has the plans of statements with a list of keys: autovacuum analyzes a table within about
-// a minute after it has grown. Until then, PostgreSQL may read all principals of an app for such a list.
+// analyzed is the state of the database in which the test also checks the plans of statements with a list of keys. Without statistics,
+// PostgreSQL may read all principals of an app for such a list. Autovacuum analyzes a table within about a minute after it has grown.
 const analyzed = "with statistics"
 
-// listFilter matches a filter by a list of keys, and listed are the tables whose plans are then checked.
+// listFilter matches a filter by a list of keys. listed are the tables whose plans are checked for such filters in the state analyzed.
 var (
 	listFilter = regexp.MustCompile(`(principal_id|remote_id)(\)::text)? = ANY`)
 	listed     = []string{"scimwright_sync_state", "scimwright_remote_object"}
@@ -145,7 +145,7 @@ INSERT INTO scimwright_sync_state (app_id, kind, principal_id, desired_gen, sync
 	attempts, remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
 	SELECT 'app-1', k, k || '-' || u, 1, 0, 0, 'dirty', 'active', 1, 0, CASE WHEN u % 10 = 0 THEN 1 END, 0, 'r-' || u, 'name', '', '', 0, '', 1
 	FROM generate_series(1, 5000) u, (VALUES ('user'), ('group')) kinds (k);
-INSERT INTO scimwright_remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id, verdict, rule,
-	principal_id, candidates, note)
+INSERT INTO scimwright_remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id,
+	verdict, rule, principal_id, candidates, note)
 	SELECT 'app-1', k, 'r-' || u, 'name', '', '', '', 1, '', 1, 'linked', '', k || '-' || u, '', ''
 	FROM generate_series(1, 5000) u, (VALUES ('user'), ('group')) kinds (k)`

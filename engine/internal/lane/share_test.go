@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
-// TestDispatcher_ClaimsShare checks how many lanes one of four processes claims immediately, if each lane has work for an hour. It claims
-// the rest when the others do not claim it.
+// TestDispatcher_ClaimsShare checks the number of lanes that a process claims immediately, if each lane runs until the end of the test. The
+// process claims the remaining lanes later, because no other process claims them.
 func TestDispatcher_ClaimsShare(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
@@ -55,8 +55,8 @@ func TestDispatcher_ClaimsShare(t *testing.T) {
 	}
 }
 
-// TestDispatcher_SearchesWhileReleased checks that a process searches more often while another one releases its lanes, for a limited time and
-// not in a large fleet.
+// TestDispatcher_SearchesWhileReleased checks that a process searches more often while another one releases its lanes, for a limited time
+// and not in a large fleet.
 func TestDispatcher_SearchesWhileReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, f := &leases{nextAt: time.Now().AddDate(1, 0, 0)}, newFleet()
