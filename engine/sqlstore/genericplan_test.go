@@ -145,7 +145,7 @@ INSERT INTO scimwright_sync_state (app_id, kind, principal_id, desired_gen, sync
 	attempts, remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
 	SELECT 'app-1', k, k || '-' || u, 1, 0, 0, 'dirty', 'active', 1, 0, CASE WHEN u % 10 = 0 THEN 1 END, 0, 'r-' || u, 'name', '', '', 0, '', 1
 	FROM generate_series(1, 5000) u, (VALUES ('user'), ('group')) kinds (k);
-INSERT INTO scimwright_remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id,
-	verdict, rule, principal_id, candidates, note)
+INSERT INTO scimwright_remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id, verdict,
+	rule, principal_id, candidates, note)
 	SELECT 'app-1', k, 'r-' || u, 'name', '', '', '', 1, '', 1, 'linked', '', k || '-' || u, '', ''
 	FROM generate_series(1, 5000) u, (VALUES ('user'), ('group')) kinds (k)`

@@ -3,12 +3,16 @@ package cli
 import (
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
 )
+
+// settleTime is the time after a start in which the engine has claimed its apps.
+const settleTime = 15 * time.Second
 
 type serveEngineCommand struct {
 	Config         string        `help:"${engineConfig}" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_CONFIG"`
@@ -95,7 +99,9 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 			}
 		}
 	}()
+	settled := time.AfterFunc(settleTime, debug.FreeOSMemory) // the first rounds over all apps leave garbage, too
 	err = waitAndClose(in, d)
+	settled.Stop()
 	close(ended)
 	<-reloaded
 	return err

@@ -77,7 +77,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.
 type console struct {
 	o          Options
 	log        *slog.Logger
-	pages      map[string]*template.Template
+	pages      map[string]func() (*template.Template, error)
 	operations map[string]control.Operation
 	failures   failures
 	feed       feed
@@ -107,10 +107,11 @@ func New(o Options) (*Console, error) {
 	}
 	o.Prefix, o.Scheme = cmp.Or(o.Prefix, control.DefaultPrefix), cmp.Or(o.Scheme, "Bearer")
 	c := &console{
-		o: o, log: o.Logger, pages: map[string]*template.Template{}, operations: operations(o.Prefix), opened: map[string]string{},
+		o: o, log: o.Logger, pages: map[string]func() (*template.Template, error){}, operations: operations(o.Prefix),
+		opened: map[string]string{},
 	}
 	c.feed.reads, c.lags.reads, c.labels.host = o.Reads, o.Reads, o.Host
-	if err := c.parsePages(); err != nil {
+	if err := c.definePages(); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()

@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
@@ -55,7 +57,8 @@ type flash struct {
 	Curl string `json:"c,omitempty"`
 }
 
-func (c *console) parsePages() error {
+// definePages sets the templates of the pages, which are parsed when a page is shown for the first time.
+func (c *console) definePages() error {
 	style, err := c.assetPath("assets/console.css")
 	if err != nil {
 		return err
@@ -73,13 +76,21 @@ func (c *console) parsePages() error {
 		"action": c.describe, "buttonOf": c.button, "states": states, "hasValue": hasValue, "counted": counted, "parsed": parsed,
 	}
 	for _, name := range pageNames {
-		t, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
-		if err != nil {
-			return fmt.Errorf("console: page %s: %w", name, err)
-		}
-		c.pages[name] = t
+		// Most processes show few pages or none, and the templates of all pages take 2.5 MB.
+		c.pages[name] = sync.OnceValues(func() (*template.Template, error) {
+			return template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
+		})
 	}
 	return nil
+}
+
+// render executes a template of a page.
+func (c *console) render(w io.Writer, page, template string, data any) error {
+	t, err := c.pages[page]()
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(w, template, data)
 }
 
 // write renders the page before it writes the response, so that a failing template never sends a partial page.
@@ -105,7 +116,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 		name = part
 	}
 	var body bytes.Buffer
-	if err := c.pages[page].ExecuteTemplate(&body, name, out); err != nil {
+	if err := c.render(&body, page, name, out); err != nil {
 		c.log.ErrorContext(r.Context(), "console page", "page", page, "error", err)
 		http.Error(w, "this page cannot be shown; the log has the cause", http.StatusInternalServerError)
 		return

@@ -466,7 +466,7 @@ func (s *liveStream) step(ctx context.Context, found []engine.Attempt) error {
 	for i := range slices.Backward(rows) {
 		var html bytes.Buffer
 		out := view{Now: s.c.o.Now(), D: rows[i]}
-		if err := s.c.pages["requests"].ExecuteTemplate(&html, "exchange-row", out); err != nil {
+		if err := s.c.render(&html, "requests", "exchange-row", out); err != nil {
 			return err
 		}
 		data, err := json.Marshal(html.String())

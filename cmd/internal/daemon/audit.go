@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type recorder struct {
 	results map[int64]int        // status by number
 	uses    map[string]time.Time // last use by token
 	closed  bool
+	failed  bool // the last transaction was not committed
 	wake    chan struct{}
 	done    chan struct{}
 	stop    context.CancelFunc
@@ -170,17 +172,44 @@ func (r *recorder) write() {
 		}
 		return nil
 	})
+	r.mu.Lock()
+	if r.failed = err != nil; r.failed {
+		maps.Copy(r.results, results) // for the next transaction
+	}
+	r.mu.Unlock()
 	if err != nil {
 		r.log.Error("the audit log was not written", "entries", len(waiting), "statuses", len(results), "error", err)
-		r.mu.Lock()
-		for seq, status := range results {
-			r.results[seq] = status // for the next transaction
-		}
-		r.mu.Unlock()
 	}
 	for _, p := range waiting {
 		p.written <- err
 	}
+}
+
+// trialEntry is the number of an entry that no transaction leaves in the audit log.
+const trialEntry = -1
+
+// writable returns an error if the database cannot store an entry. After a failed transaction it tries to store one, because a daemon that
+// is not ready may get no further request whose success would show that the database stores data again.
+func (r *recorder) writable(ctx context.Context) error {
+	r.mu.Lock()
+	failed := r.failed
+	r.mu.Unlock()
+	if !failed {
+		return nil
+	}
+	err := r.db.update(ctx, func(tx *sqldb.Tx) error {
+		if err := insertEntry(ctx, tx, &entry{Seq: trialEntry}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM {daemon_audit} WHERE seq = ?`, trialEntry)
+		return err
+	})
+	if err == nil {
+		r.mu.Lock()
+		r.failed = false
+		r.mu.Unlock()
+	}
+	return err
 }
 
 // insertEntries stores entries with the next numbers. The lock makes the numbers ascend in the order of the commits, so that a reader that
@@ -199,14 +228,17 @@ func insertEntries(ctx context.Context, tx *sqldb.Tx, entries []*pendingEntry) e
 	for _, p := range entries {
 		last++
 		p.Seq = last
-		_, err := tx.Exec(ctx, `INSERT INTO {daemon_audit} (seq, at, tenant, caller, name, operation, object, request, status)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Seq, millis(p.At), p.Tenant, p.Caller, p.Name, p.Operation, p.Object, p.Request, p.Status)
-		if err != nil {
+		if err := insertEntry(ctx, tx, &p.entry); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func insertEntry(ctx context.Context, tx *sqldb.Tx, e *entry) error {
+	_, err := tx.Exec(ctx, `INSERT INTO {daemon_audit} (seq, at, tenant, caller, name, operation, object, request, status)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.Seq, millis(e.At), e.Tenant, e.Caller, e.Name, e.Operation, e.Object, e.Request, e.Status)
+	return err
 }
 
 // entries returns up to n entries of a tenant after a number. An empty tenant selects all tenants.

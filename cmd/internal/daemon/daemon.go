@@ -59,6 +59,7 @@ type Daemon struct {
 	tokenFile   string      // that this start has created
 	secure      *tls.Config // nil without TLS
 	usage       *usage
+	audit       *recorder
 	traces      *traces
 	metrics     *serving.MetricsServer
 	counted     *enginemetrics.Metrics

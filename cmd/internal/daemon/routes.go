@@ -37,6 +37,7 @@ const maxStreams = 1000
 func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	d.usage = newUsage(d.options.Limits, time.Now)
 	audit := newRecorder(d.db, d.options.Logger)
+	d.audit = audit
 	d.OnClose(audit.close)
 	g := &guard{db: d.db, usage: d.usage, audit: audit, settings: &d.settings, now: time.Now}
 	own, err := newOwn(&api{
@@ -254,12 +255,14 @@ func (d *Daemon) notReady(ctx context.Context) string {
 		d.options.Logger.WarnContext(ctx, "not ready: the database does not respond", "error", err)
 		return "the database does not respond"
 	}
-	for _, p := range all {
-		if p.Name == d.owner && p.State == engine.ProcessAlive {
-			return ""
-		}
+	if !slices.ContainsFunc(all, func(p engine.Process) bool { return p.Name == d.owner && p.State == engine.ProcessAlive }) {
+		return "the engine of this process is not valid: its heartbeats did not arrive"
 	}
-	return "the engine of this process is not valid: its heartbeats did not arrive"
+	if err := d.audit.writable(ctx); err != nil {
+		d.options.Logger.WarnContext(ctx, "not ready: the database does not store data", "error", err)
+		return "the database does not store data: its disk may be full"
+	}
+	return ""
 }
 
 // health is the response of livePath and readyPath.

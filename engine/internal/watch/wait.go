@@ -23,8 +23,13 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// waitPoll is the interval at which Wait checks for work that other processes finish.
-const waitPoll = 250 * time.Millisecond
+// A wait checks for the work of other processes at intervals. The first ones are short. Later ones are a part of the time that has passed,
+// so that many callers that wait for long cost little.
+const (
+	minPoll  = 75 * time.Millisecond
+	maxPoll  = 250 * time.Millisecond
+	pollPart = 20
+)
 
 // Wait waits until nothing of an app is pending; see provision.Engine.Wait.
 func (d Deps) Wait(ctx context.Context, app string) error {
@@ -46,12 +51,12 @@ func (d Deps) Wait(ctx context.Context, app string) error {
 // until returns when the condition so is true. It checks the condition whenever this engine ends a sequence, and periodically for the work
 // of other processes.
 func (d Deps) until(ctx context.Context, so func() (bool, error)) error {
-	for {
+	for began := time.Now(); ; {
 		changed := d.Running.next()
 		if ok, err := so(); ok || err != nil {
 			return err
 		}
-		poll := time.NewTimer(waitPoll)
+		poll := time.NewTimer(min(max(time.Since(began)/pollPart, minPoll), maxPoll))
 		select {
 		case <-changed:
 		case <-poll.C:
