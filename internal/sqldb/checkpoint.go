@@ -11,7 +11,7 @@ import (
 const (
 	// checkpointAt is the length of the WAL, in frames of a page of 4 KiB, at which its frames are copied into the database file. A page that
 	// changes often is then copied once for many changes.
-	checkpointAt = 4000
+	checkpointAt = 12_000
 	// restLength is the number of frames that the writer may copy itself before it writes to the beginning of the WAL again.
 	restLength = 100
 	// checkpointRounds is the maximum number of checkpoints in a row. They end when at most restLength frames are not copied yet, which may
@@ -19,9 +19,9 @@ const (
 	checkpointRounds = 4
 	// waitLength is the length of the WAL, in frames, at which the writer copies the frames itself, while updates wait. The WAL becomes
 	// this long if updates add frames faster than the goroutine of the checkpointer copies them.
-	waitLength = 2 * checkpointAt
+	waitLength = 14_000
 	// inspectEvery is the number of commits after which the writer inspects the WAL.
-	inspectEvery = 16
+	inspectEvery = 8
 	// checkpointPause is the minimum time between two inspections of the WAL by the goroutine of the checkpointer. It inspects the WAL only
 	// after commits.
 	checkpointPause = 50 * time.Millisecond

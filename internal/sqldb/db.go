@@ -397,3 +397,23 @@ func (db *DB) afterCommit(tx *Tx) {
 		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; the error is not returned to a caller
 	}
 }
+
+// ReleaseMemory frees memory of SQLite that is not in use: it closes idle connections of Readers, each of which has a copy of the schema,
+// prepared statements and cached pages, and empties the page cache of a group commit. Later statements load what they need again. On
+// PostgreSQL it does nothing.
+func (db *DB) ReleaseMemory() error {
+	if db.dialect != SQLite || db.closed.Load() {
+		return nil
+	}
+	if keep := db.readers.Stats().MaxOpenConnections; db.readers != db.writer && keep > 0 && !db.borrowed {
+		db.readers.SetMaxIdleConns(-1) // closes the idle connections
+		db.readers.SetMaxIdleConns(keep)
+	}
+	if db.group == nil {
+		return nil
+	}
+	return db.group.between(func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, "PRAGMA shrink_memory")
+		return err
+	})
+}

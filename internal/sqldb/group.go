@@ -144,11 +144,15 @@ type turn struct {
 	done chan error
 }
 
-// between runs fn on the connection of the writer, between two batches. It may only be called before stop.
+// between runs fn on the connection of the writer, between two batches.
 func (g *group) between(fn func(ctx context.Context, conn *sql.Conn) error) error {
 	t := &turn{fn: fn, done: make(chan error)}
-	g.turns <- t
-	return <-t.done
+	select {
+	case g.turns <- t:
+		return <-t.done
+	case <-g.closing:
+		return ErrClosed
+	}
 }
 
 func (g *group) take(fn func(ctx context.Context, conn *sql.Conn) error) error {

@@ -26,7 +26,6 @@ import (
 	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"
-	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
 // Ready contains the addresses of a running daemon and, if it was created in this start, the admin token. It is the content of the ready
@@ -230,11 +229,10 @@ func (d *Daemon) open(ctx context.Context, listening net.Addr) error {
 	if err != nil {
 		return err
 	}
-	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	db, err := d.OpenDatabase(ctx, o.DB, o.Logger)
 	if err != nil {
 		return err
 	}
-	d.OnClose(func(context.Context) error { return db.Close() })
 	d.seal = seal
 	if d.db, err = openTables(ctx, db); err != nil {
 		return err

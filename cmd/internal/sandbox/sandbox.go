@@ -24,7 +24,6 @@ import (
 	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/observe"
@@ -96,11 +95,10 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	db, err := s.OpenDatabase(ctx, o.DB, o.Logger)
 	if err != nil {
 		return err
 	}
-	s.OnClose(func(context.Context) error { return db.Close() })
 	base := serving.BaseURL(listener, false)
 	at, err := o.addresses(listener, base)
 	if err != nil {

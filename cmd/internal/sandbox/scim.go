@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/serving"
-	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -104,11 +103,10 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		o.DB = databaseURL
 		s.OnClose(func(context.Context) error { return cleanup() })
 	}
-	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	db, err := s.OpenDatabase(ctx, o.DB, o.Logger)
 	if err != nil {
 		return err
 	}
-	s.OnClose(func(context.Context) error { return db.Close() })
 	shared, err := s.join(ctx, db, serving.BaseURL(listener, secure != nil), o.Logger)
 	if err != nil {
 		return err
