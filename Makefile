@@ -141,7 +141,7 @@ examples: ## vet and test the modules in examples/ with the present packages (.c
 	@set -e; for module in examples/*/go.mod; do (cd $${module%/go.mod} && go vet ./... && go test ./...); done
 
 .PHONY: pages
-pages: ## run the commands of README.md and docs/tutorials, on the default ports
+pages: ## run the commands of README.md and docs/tutorials, on the ports that they name
 	SCIMWRIGHT_TEST_PAGES=1 go test -count=1 -timeout 30m -run TestPages_Run ./internal/docpages
 
 .PHONY: helm

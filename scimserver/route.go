@@ -110,7 +110,7 @@ func (rt route) allow() []string {
 	return out
 }
 
-// exchange is a request with the memory that is reserved for it.
+// exchange is a request with the reservation of its memory.
 type exchange struct {
 	memory  reservation
 	request request

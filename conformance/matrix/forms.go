@@ -28,7 +28,7 @@ type Writer struct {
 func Writers() []Writer {
 	return []Writer{
 		{Name: "markdown", What: "tables by client, area and clause, and the causes of each product", Write: Markdown},
-		{Name: "html", What: "the tables and causes of the form markdown, in one file for a browser", Write: HTML},
+		{Name: "html", What: "the same tables and causes as markdown, in one file for a browser", Write: HTML},
 		{Name: "json", What: "everything, for programs and for writing the other forms later", Write: JSON},
 	}
 }

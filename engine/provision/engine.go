@@ -283,9 +283,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop waits for running sequences, releases all leases, stops the jobs and returns. If other processes share the store, Stop tells them
-// first, and continues after 1.2 times Options.Sweep. If ctx ends first, Stop cancels the sequences and the jobs, and returns the error of
-// ctx; the next engine resumes them. A second call of Stop waits too.
+// Stop waits for running sequences, releases all leases, stops the jobs and returns. If lanes are running and other processes share the
+// store, Stop first announces the release, and waits for 1.2 times Options.Sweep. If ctx ends first, Stop cancels the sequences and the
+// jobs, and returns the error of ctx; the next engine resumes them. A second call of Stop waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true
@@ -311,9 +311,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return cmp.Or(err, <-jobs)
 }
 
-// retire announces that the engine releases its lanes, and waits until the other processes have noticed it. They then search for the lanes
-// at short intervals, so that an app waits only for the end of its running sequences. The lanes run until then. Without other processes, or
-// without running lanes, retire does nothing.
+// retire announces to the other processes that the engine releases its lanes, and waits until their next search has found the announcement.
+// From then on, they search at short intervals, so that an app waits only for the end of its running sequences. The lanes continue during
+// the wait. From the call of retire on, the engine claims no lanes. Without other processes or running lanes, retire does not wait.
 func (e *Engine) retire(ctx context.Context) {
 	e.dispatcher.Retire()
 	if e.dispatcher.Load().Running > 0 && e.member.Retire(ctx) {

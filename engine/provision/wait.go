@@ -13,9 +13,9 @@ func (e *Engine) Wait(ctx context.Context, app string) error { return e.watch.Wa
 
 // WaitFor returns when the last change of the principal before the call is no longer pending, or when the principal has a status that the
 // engine does not leave without a Mark (StatusFailed, StatusHeld, StatusDismissed). It waits for a principal in a backoff. It returns
-// immediately after a sequence of this engine. After a sequence of another engine, the delay is at most 75ms, or a twentieth of the time
-// that WaitFor has waited, but not more than 250ms. It returns ErrNotFound for a principal that was never marked or whose app is removed in
-// the meantime, and the error of ctx if ctx ends first.
+// immediately after a sequence of this engine. After a sequence of another engine, the delay is at most 75ms, and after 1.5s at most a
+// twentieth of the time that WaitFor has waited, up to 250ms. It returns ErrNotFound for a principal that was never marked or whose app is
+// removed in the meantime, and the error of ctx if ctx ends first.
 func (e *Engine) WaitFor(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
 	s, err := e.State(ctx, app, kind, id)
 	if err != nil {

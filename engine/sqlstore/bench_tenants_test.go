@@ -28,7 +28,7 @@ const (
 
 // BenchmarkTenants measures the claim of 8 of 10,000 claimable lanes and, apart from it, their releases: in a store without tenants, and in
 // one with 1, 2 and 1,000 tenants. The time of a claim includes the query for claimable lanes before it and, if they belong to several
-// tenants, the search for these tenants. The medians are in milliseconds.
+// tenants, the search for these tenants. The result is the median in milliseconds.
 func BenchmarkTenants(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		for _, tenants := range []int{0, 1, 2, 1000} {

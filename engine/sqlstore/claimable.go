@@ -23,8 +23,8 @@ func (s *Store) Claimable(ctx context.Context, due time.Time, limit int) (c stor
 	return c, nil
 }
 
-// claimableQuery returns the query of Claimable. The limit is a constant, as in a claim. The subqueries of a CASE are evaluated only if a
-// lane is claimable.
+// claimableQuery returns the query of Claimable. The limit is a constant of the text and not a parameter, for the reason of func claim. The
+// database evaluates the subqueries of a CASE only if a lane is claimable.
 func claimableQuery(d sqldb.Dialect, limit int, tenants bool) string {
 	ifAny := func(query string) string {
 		return `CASE WHEN due.n > 0 THEN (` + query + `) ELSE 0 END`

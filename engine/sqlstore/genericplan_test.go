@@ -103,11 +103,11 @@ var keyFilter = regexp.MustCompile(`(group_id|principal_id|tenant)(\)::text)? =`
 // keyed are the tables whose plans are checked.
 var keyed = []string{"scimwright_member_state", "scimwright_app_lane"}
 
-// analyzed is the state of the database that also has the plans of statements with a list of keys: autovacuum analyzes a table within about
-// a minute after it has grown. Until then, PostgreSQL may read all principals of an app for such a list.
+// analyzed is the state of the database in which the test also checks the plans of statements with a list of keys. Without statistics,
+// PostgreSQL may read all principals of an app for such a list. Autovacuum analyzes a table within about a minute after it has grown.
 const analyzed = "with statistics"
 
-// listFilter matches a filter by a list of keys, and listed are the tables whose plans are then checked.
+// listFilter matches a filter by a list of keys. listed are the tables whose plans are checked for such filters in the state analyzed.
 var (
 	listFilter = regexp.MustCompile(`(principal_id|remote_id)(\)::text)? = ANY`)
 	listed     = []string{"scimwright_sync_state", "scimwright_remote_object"}

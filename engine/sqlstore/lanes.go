@@ -51,8 +51,9 @@ func claimLanes(ctx context.Context, tx *sqldb.Tx, process string, due time.Time
 }
 
 // claim returns the statement that claims the lanes of a query. It omits lanes with a locked row: a process that stalls in a transaction
-// must not delay the lanes of other apps. The subquery is evaluated once, so that it locks no more rows than the limit, which is a
-// constant, so that PostgreSQL uses the same plan for each execution: with partitions, planning takes much longer than the search.
+// must not delay the lanes of other apps. The subquery is evaluated once, so that it locks no more rows than the limit. The limit is a
+// constant of the text, so that PostgreSQL uses the same plan for each execution: with partitions, planning takes much longer than the
+// search.
 func claim(d sqldb.Dialect, lanes string, limit int) string {
 	lock := ""
 	if d == sqldb.Postgres {

@@ -25,9 +25,9 @@ func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error
 }
 
 // lockKnown returns the marks of known principals. It locks their rows, so that Forget does not remove the app before they are marked. A
-// late request may have changed the target, so it also removes the stored name of a group on the target, and stores of a user without a
-// known account that an account may exist: the request may have created the account of a user who is inactive now. The marks are in the
-// order in which rows are locked.
+// late request may have renamed a group, so lockKnown removes the stored name of the group on the target. A late request may also have
+// created the account of a user who is inactive now, so lockKnown stores that an account of the user may exist. The marks are in the order
+// in which rows are locked.
 func lockKnown(ctx context.Context, tx *sqldb.Tx, marks []engine.Mark) (known []engine.Mark, err error) {
 	for _, m := range marks {
 		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END,

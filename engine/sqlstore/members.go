@@ -37,9 +37,10 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 }
 
 // membersOfGroup returns the query of Members and its parameters. It uses subqueries instead of a join, because PostgreSQL without
-// statistics would join each page with all users of the app. Each of them has the app as a parameter, so that it reads one partition. The
-// comparison of the pair belongs to the key: with the user alone, PostgreSQL without statistics would read the members of all groups by the
-// index of the users. PostgreSQL searches for each user once, SQLite once per column.
+// statistics would join each page with all users of the app. Each subquery has the app as a parameter, so that it reads one partition. The
+// condition compares the pair of group and user, which is a part of the key. With the user alone, PostgreSQL without statistics would read
+// the members of all groups by the index of the users. The query for PostgreSQL looks up each user once, the query for SQLite once per
+// column.
 func membersOfGroup(d sqldb.Dialect, app string, q store.MemberQuery) (string, []any) {
 	const columns, user = `m.principal_id, m.want, m.pushed, m.pushed_id, m.asked`,
 		` FROM {sync_state} u WHERE u.app_id = ? AND u.kind = 'user' AND u.principal_id = m.principal_id`

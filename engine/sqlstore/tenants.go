@@ -46,9 +46,10 @@ func (s *Store) Waiting(ctx context.Context, due time.Time, after string) (w sto
 	return w, nil
 }
 
-// nextTenant selects the first tenant, by name, that has free and scheduled lanes and satisfies a condition. It is a search in the index,
-// however many lanes the tenant before has. Queries for tenants have the condition tenant >= ”, which is always true, as the index has.
-// Without it, PostgreSQL would use this index for lanes of all tenants while it is empty, and later sort all claimable lanes.
+// nextTenant selects the first tenant, by name, that has free and scheduled lanes and satisfies a condition. It is one search in the
+// index, regardless of the number of lanes of other tenants. Queries for tenants have the condition lease_until >= 0, which is always true,
+// because the partial index app_lane_tenant has this condition. Queries for the lanes of all tenants do not have it. Otherwise PostgreSQL
+// would plan them with this index while the table is empty, and would later sort all claimable lanes.
 func nextTenant(condition string) string {
 	return `(SELECT l.tenant FROM {app_lane} l WHERE l.process = '' AND l.next_at IS NOT NULL AND l.lease_until >= 0 AND ` + condition + `
 		ORDER BY l.tenant LIMIT 1)`

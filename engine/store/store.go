@@ -65,10 +65,10 @@ type Leases interface {
 type Claimable struct {
 	// Retired reports whether a valid process is about to release its lanes, see Processes.Retire.
 	Retired bool
-	Lanes   int // the number of claimable lanes. If it is 0, the following fields are empty
+	Lanes   int // the number of claimable lanes, at most the limit of the call. If it is 0, the following fields are empty
 	// First is the time since which the first lane has been due.
 	First time.Time
-	// Divided reports whether lanes of several tenants are free and scheduled, at any time. It is false for a store without tenants.
+	// Divided reports whether free lanes of several tenants are scheduled, now or later. It is false for a store without tenants.
 	Divided bool
 	// Running is the number of leased lanes of all processes, at most CountedLanes. It is 0 if the database belongs to one process.
 	Running int

@@ -348,7 +348,7 @@ func (s *suite) search(due time.Time, limit int) store.Claimable {
 	return c
 }
 
-// testClaimable claims the lanes of other tests first.
+// testClaimable first claims the lanes of other tests, so that it counts only its own.
 func testClaimable(t *testing.T, s *suite) {
 	_, err := s.store.Claim(t.Context(), s.process(), s.now.AddDate(10, 0, 0), 10_000)
 	require.NoError(t, err)

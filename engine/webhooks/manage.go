@@ -128,7 +128,7 @@ func (s *Service) claim(ctx context.Context) (mine []claimed, err error) {
 	now, span := clock(s.db.Dialect()), s.o.Lease.Milliseconds()
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		mine = nil
-		if !s.renewed { // so that a transaction of a killed process that has not ended yet stores nothing
+		if !s.renewed { // with the new epoch, a late transaction of a killed process with this name stores nothing
 			if _, err := tx.Exec(ctx, `UPDATE {webhook_endpoint} SET epoch = epoch + 1 WHERE owner = ?`, s.owner); err != nil {
 				return err
 			}

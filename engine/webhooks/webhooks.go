@@ -162,7 +162,7 @@ type Service struct {
 
 	changed chan struct{} // has an element if endpoints have changed since the last claim
 	none    bool          // no endpoint existed at the last claim; only the goroutine of manage uses it
-	renewed bool          // the leases of an earlier process with this owner have a new epoch; as none
+	renewed bool          // the leases of an earlier process with this owner have a new epoch; only the goroutine of manage uses it
 
 	mu      sync.Mutex
 	workers map[string]*worker // of the endpoints that this process owns

@@ -48,14 +48,18 @@ var (
 	importGroup = regexp.MustCompile(`(?s)^import (?:\([^)]*\)|[^\n]*)\n`)
 )
 
-// TestDocs_ExamplesCompile type-checks the Go examples of README.md and docs/*.md that start with their imports. Such an example may ignore
-// errors.
+// TestDocs_ExamplesCompile type-checks the Go examples of README.md, docs/*.md and docs/tutorials/*.md that start with their imports. Such an
+// example may ignore errors.
 func TestDocs_ExamplesCompile(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	require.NoError(t, err)
+	files := []string{filepath.Join(root, "README.md")}
+	for _, directory := range []string{"docs", "docs/tutorials"} {
+		pages, err := filepath.Glob(filepath.Join(root, directory, "*.md"))
+		require.NoError(t, err)
+		files = append(files, pages...)
+	}
 	packages := importable(t)
 	var found int
-	for _, file := range append(files, filepath.Join(root, "README.md")) {
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, at := range goBlock.FindAllSubmatchIndex(text, -1) {

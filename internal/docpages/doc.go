@@ -4,9 +4,10 @@
 //
 // A page consists of fenced blocks, whose language determines what happens:
 //
-//   - sh: the shell runs the block. A command in the background must not write after its first line.
+//   - sh: the shell runs the block. The output of a command in the background belongs to the block that is running, or to the next one.
 //   - text after sh: the lines that the block prints, in this order. Other lines may be between them. "..." stands for any text.
-//   - diff: an edit. The lines with "-" and without a sign must occur once in the file; those with "+" and without a sign replace them.
+//   - diff: an edit. The lines that start with "-" or a space must occur once in the file, one after another. The lines that start with "+"
+//     or a space replace them.
 //
 // All other languages are not run. A comment before a block changes its treatment:
 //

@@ -24,11 +24,11 @@ import (
 // blockTimeout is the time limit of a block. The first one may compile the module.
 const blockTimeout = 10 * time.Minute
 
-// TestPages_Run runs the blocks of README.md and of docs/tutorials. The pages use the ports that their commands use by default, so they
-// run one after the other, and only with SCIMWRIGHT_TEST_ALL=1 or SCIMWRIGHT_TEST_PAGES=1.
+// TestPages_Run runs the blocks of README.md and of docs/tutorials. The ports are fixed by the texts, so the pages
+// run one after another, and only with SCIMWRIGHT_TEST_ALL=1 or SCIMWRIGHT_TEST_PAGES=1.
 func TestPages_Run(t *testing.T) {
 	if os.Getenv("SCIMWRIGHT_TEST_PAGES") == "" {
-		alltest.Only(t, "the pages use the default ports")
+		alltest.Only(t, "the pages use fixed ports")
 	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)

@@ -200,7 +200,7 @@ func (t *table) keep(c *rowcache.Cache, at rowcache.Stamp, r *row, unique []uniq
 	c.Put(at, keys[0], keys, buf.text)
 }
 
-// changing declares that the next statement of the transaction changes the document with the id and no other one. If the collection is a
+// changing declares that the next statement of the transaction changes the documents with these ids and no others. If the collection is a
 // relation, the documents to which it relates change, too.
 func (t *table) changing(tx *Tx, ids ...string) {
 	c := tx.sql.Rows()

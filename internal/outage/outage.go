@@ -18,7 +18,7 @@ const RetryAfter = "5"
 
 // states are the SQLSTATE codes, or their first two characters, of a PostgreSQL server that does not accept connections or statements, or
 // cannot store data: connection exceptions, rejected credentials, insufficient resources (such as a full disk), shutdown, system errors.
-// Then follow read-only transactions (a standby server), a missing database, and a lock that was not available in time.
+// The last three codes are a read-only transaction (a standby server), a missing database, and a lock that was not available in time.
 var states = []string{"08", "28", "53", "57P0", "58", "25006", "3D000", "55P03"}
 
 // texts are parts of the messages of SQLite, of pgx and of database/sql that have no type of their own.

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
 )
 
-// settleTime is the time after a start in which the engine has claimed its apps.
+// settleTime is the time after a start until the engine has usually claimed its apps for the first time.
 const settleTime = 15 * time.Second
 
 type serveEngineCommand struct {
@@ -99,7 +99,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 			}
 		}
 	}()
-	settled := time.AfterFunc(settleTime, debug.FreeOSMemory) // the first rounds over all apps leave garbage, too
+	settled := time.AfterFunc(settleTime, debug.FreeOSMemory) // the first claims of all apps leave memory that is not in use
 	err = waitAndClose(in, d)
 	settled.Stop()
 	close(ended)

@@ -279,12 +279,12 @@ type server interface {
 	Done() <-chan struct{}
 	Err() error
 	Close(ctx context.Context) error
-	// ReleaseMemory returns the memory to the system that only the start has used.
+	// ReleaseMemory returns to the system the memory that only the start has used.
 	ReleaseMemory()
 }
 
-// startGC is GOGC during the start. Without it, garbage of the start is between the objects that remain, so that the runtime can return
-// less of it to the system: 5 MB with the seed of the sandbox.
+// startGC is GOGC during the start. With the default, garbage of the start is between the objects that remain, so that the runtime can
+// return less memory to the system: 5 MB less with the seed of the sandbox.
 const startGC = 25
 
 // collectOften sets GOGC for the start. The result restores it.
@@ -293,8 +293,8 @@ func collectOften() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// settlingTime is the time after the start of a server until its memory of the start is released. The engine works on pending changes
-// immediately after the start, which takes memory, too.
+// settlingTime is the time after the start of a server until ReleaseMemory is called. The engine works on pending changes immediately after
+// the start, which also leaves memory that is not in use.
 const settlingTime = 5 * time.Second
 
 // waitAndClose waits until the context ends or a started server stops, and closes the server within shutdownTime.

@@ -185,11 +185,11 @@ func (r *recorder) write() {
 	}
 }
 
-// trialEntry is the number of an entry that no transaction leaves in the audit log.
+// trialEntry is the number of the entry that writable stores and removes in one transaction.
 const trialEntry = -1
 
-// writable returns an error if the database cannot store an entry. After a failed transaction it tries to store one, because a daemon that
-// is not ready may get no further request whose success would show that the database stores data again.
+// writable returns an error if the database cannot store an entry. After a failed transaction, it tries to store one: a daemon that is not
+// ready may get no further request, so that no other entry shows that the database stores data again.
 func (r *recorder) writable(ctx context.Context) error {
 	r.mu.Lock()
 	failed := r.failed

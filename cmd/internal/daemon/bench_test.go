@@ -95,7 +95,7 @@ func BenchmarkUpload(b *testing.B) {
 }
 
 // BenchmarkWait changes a user, and reports the time from the response of the target to the response of wait. In "other", the change and
-// the wait are requests to another daemon than the one that provisions the app.
+// the wait are requests to a daemon that does not provision the app.
 func BenchmarkWait(b *testing.B) {
 	eachBench(b, func(b *testing.B, databaseURL string) { benchWait(b, databaseURL, false) })
 	b.Run("other", func(b *testing.B) { benchWait(b, sqldbtest.PostgresURL(b, sqldbtest.Durable), true) })

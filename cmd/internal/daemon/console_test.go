@@ -104,7 +104,7 @@ func TestConsole_LoginLink(t *testing.T) {
 	})
 }
 
-// A token acts in the console with its permissions, for the apps of its tenant.
+// In the console, a caller has the permissions of the token, for the apps of its tenant.
 func TestConsole_TenantAndPermissions(t *testing.T) {
 	d, _ := start(t, daemon.Options{})
 	c := callerOf(t, d)

@@ -91,8 +91,8 @@ func (f *foreign) list(t *testing.T, path string) ([]map[string]any, error) {
 	return page.Resources, err
 }
 
-// members returns the ids of the members of a group. The SCIM responses of saml-jackson repeat the members of the first request; its
-// start program returns the stored ones at /members.
+// members returns the ids of the members of a group. The SCIM responses of saml-jackson do not contain the current members;
+// docs/interop/servers/saml-jackson/server.mjs returns the stored members at /members.
 func (f *foreign) members(t *testing.T, group map[string]any) (ids []any) {
 	t.Helper()
 	if f.name == "samljackson" {

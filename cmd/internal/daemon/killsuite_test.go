@@ -278,7 +278,7 @@ func TestKilledDaemon_AtEveryPoint(t *testing.T) {
 		python := startPython(t, im.ready.EngineURL)
 		c := &caller{t: t, url: im.ready.EngineURL, token: adminToken}
 		box := newInbox(t)
-		box.url += "/webhook" // the name of its points
+		box.url += "/webhook" // a part of the names of the points around its requests
 		var endpoint hook
 		c.do(http.StatusCreated, http.MethodPost, "/webhooks", fmt.Sprintf(`{"url":%q}`, box.url), &endpoint)
 		box.set(false, endpoint.Secret)

@@ -44,7 +44,7 @@ func (c *Closing) OpenDatabase(ctx context.Context, databaseURL string, log *slo
 	return db, nil
 }
 
-// ReleaseMemory returns the memory to the system that only the start has used. The caller calls it once after the start.
+// ReleaseMemory returns to the system the memory that only the start has used. A server calls it once, some seconds after the start.
 func (c *Closing) ReleaseMemory() {
 	for _, db := range c.databases {
 		if err := sqlopen.ReleaseMemory(db); err != nil {

@@ -32,8 +32,8 @@ func (p Projection) Value() string {
 	return strings.Join(texts, ",")
 }
 
-// DrawProjection generates a projection of attributes that the resource has and that are returned by default. It names
-// neither the carrier of the type, such as userName, nor id, meta and schemas. For a complex attribute it names the whole, or one or two
+// DrawProjection generates a projection of attributes that the resource has and that are returned by default. The projection names neither
+// the carrier of the type, such as userName, nor id, meta and schemas. It names a complex attribute as a whole, or one or two of its
 // sub-attributes.
 func DrawProjection(r *rand.Rand, t Type, whole *scim.Object) Projection {
 	p := Projection{Exclude: r.IntN(2) == 0}

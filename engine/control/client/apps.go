@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Apps returns all apps, by label.
+// Apps returns all apps, sorted by label.
 func (c *Client) Apps(ctx context.Context) ([]App, error) { return get[[]App](ctx, c, "/engine/apps") }
 
 // App returns an app.

@@ -27,7 +27,7 @@ type Process interface {
 type Fleet interface {
 	// Process returns the current incarnation, or nil if the engine has none.
 	Process() Process
-	// Estimate returns the number of processes and of all running lanes by the last heartbeats.
+	// Estimate returns the number of processes and of all running lanes according to the last heartbeats.
 	Estimate() (processes int, lanes float64)
 	// Surplus returns how many of the running lanes the process hands over to other processes now.
 	Surplus(l Load) int
@@ -102,8 +102,8 @@ type Dispatcher struct {
 	// Run only.
 	uncertain string
 
-	// releasing is the time since which another process has been about to release its lanes, or zero. Meanwhile there are sweeps searches per
-	// Options.Sweep. Both are used by Run only.
+	// releasing is the time of the first search that found another process about to release its lanes. It is zero if no process is. sweeps is
+	// the number of searches per Options.Sweep. Only Run uses releasing and sweeps.
 	releasing time.Time
 	sweeps    int
 
@@ -327,13 +327,14 @@ func (d *Dispatcher) handOver(n int) {
 const (
 	// releaseSweeps is the maximum number of searches per Options.Sweep while another process releases its lanes.
 	releaseSweeps = 10
-	// fleetSweeps is the maximum number of these searches of all processes together, or one of each process.
+	// fleetSweeps is the maximum number of searches of all processes together per Options.Sweep, but each process has at least one.
 	fleetSweeps = 100
-	// releaseTime is the time of these searches, in intervals of Options.Sweep: a process may release its last lane much later.
+	// releaseTime is the duration of the frequent searches, in intervals of Options.Sweep. It is limited, because a process releases a lane
+	// only when its running sequences have ended.
 	releaseTime = 20
 )
 
-// hasten determines the number of searches from the result of the last one.
+// hasten sets the number of searches per Options.Sweep. retired reports whether another process is about to release its lanes.
 func (d *Dispatcher) hasten(retired bool, processes int) {
 	d.sweeps = 1
 	if !retired {

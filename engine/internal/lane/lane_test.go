@@ -383,7 +383,7 @@ func TestDispatcher_ReleasesBlockedLane(t *testing.T) {
 	})
 }
 
-// TestDispatcher_HandsOver checks that a process hands lanes over, and that the others see that they have just become due.
+// TestDispatcher_HandsOver checks that a process hands lanes over, and that a released lane is due from the time of its release.
 func TestDispatcher_HandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, f := &leases{nextAt: time.Now()}, newFleet()

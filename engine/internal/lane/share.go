@@ -12,13 +12,14 @@ const (
 	claimLimit = 32
 	// countLimit is the maximum number of claimable lanes that a process counts.
 	countLimit = 1024
-	// shareMinimum is the number of lanes that a process may have whatever its share: with a few lanes, a claim by another process takes
-	// longer than the work.
+	// shareMinimum is the number of lanes that a process may have even if its share is smaller: with a few lanes, a claim by another process
+	// takes longer than the work.
 	shareMinimum = 2
 )
 
-// counted returns how many claimable lanes a process counts before a claim. More lanes change neither its share, if that share is at least
-// the limit of the claim, nor the search for tenants. The number is a power of two, so that there are few different queries.
+// counted returns the maximum number of claimable lanes that a process counts before a claim. If all of them are claimable, the share of
+// the process is at least the limit of its claim, and further lanes change nothing. The number is a power of two, at most countLimit, so
+// that there are few different queries.
 func counted(own, free, processes int) int {
 	n := 1
 	for n < countLimit && n < (own+min(free, claimLimit))*processes+1 {
@@ -27,8 +28,8 @@ func counted(own, free, processes int) int {
 	return n
 }
 
-// share returns how many more lanes a process with own running lanes may claim, so that each process of the fleet gets the same number of
-// the running and the claimable lanes. lanes is the number of running lanes by the heartbeats.
+// share returns the number of lanes that a process with own running lanes may claim immediately. The running and the claimable lanes
+// together are divided evenly among the processes of the fleet. lanes is the number of running lanes according to the heartbeats.
 func share(p store.Claimable, own int, lanes float64) int {
 	if p.Processes <= 1 {
 		return math.MaxInt
@@ -42,6 +43,5 @@ func share(p store.Claimable, own int, lanes float64) int {
 }
 
 // leave returns the time for which a process that has its share leaves a claimable lane to the others. It is longer than the interval of
-// their searches. After that time, the process claims the lane, because another process may have stalled, or may run as many lanes as it
-// may.
+// their searches. After that time, the process claims the lane: the others may have stalled, or may run their maximum number of lanes.
 func leave(sweep time.Duration) time.Duration { return sweep * 3 / 2 }

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
-// TestDispatcher_ClaimsShare checks how many lanes one of four processes claims immediately, if each lane has work for an hour. It claims
-// the rest when the others do not claim it.
+// TestDispatcher_ClaimsShare checks the number of lanes that a process claims immediately, if each lane runs until the end of the test. The
+// process claims the remaining lanes later, because no other process claims them.
 func TestDispatcher_ClaimsShare(t *testing.T) {
 	for _, c := range []struct {
 		name                    string

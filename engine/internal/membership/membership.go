@@ -47,7 +47,7 @@ const (
 	joinMax    = 5 * time.Second
 	joinWithin = 10 * time.Second // time limit of a join, and of a leave
 
-	retireWithin = time.Second
+	retireWithin = time.Second // time limit of Retire
 )
 
 // Process implements lane.Fleet.
@@ -68,8 +68,8 @@ func (m *Member) Surplus(l lane.Load) int {
 
 func (m *Member) reading(l lane.Load) reading { return reading{m.o.Clocks.Monotonic(), l} }
 
-// Retire tells the other processes that this one is about to release its lanes. It reports whether there are other processes that have been
-// told. Otherwise they search for the lanes at their usual intervals.
+// Retire announces to the other processes that this one is about to release its lanes. It returns false if there is no other process, or if
+// the announcement could not be stored; the other processes then search for lanes at their usual intervals.
 func (m *Member) Retire(ctx context.Context) bool {
 	i := m.current.Load()
 	if processes, _ := m.share.estimate(); i == nil || !i.Valid() || processes <= 1 {
@@ -79,7 +79,8 @@ func (m *Member) Retire(ctx context.Context) bool {
 	defer stop()
 	err := m.o.Store.Retire(call, i.id)
 	if err != nil && ctx.Err() == nil {
-		m.o.Logger.WarnContext(ctx, "the other processes do not know that this one releases its lanes", "process", i.id, "error", err)
+		m.o.Logger.WarnContext(ctx, "release of lanes not announced; the other processes find them by their regular searches",
+			"process", i.id, "error", err)
 	}
 	return err == nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// share is the part of the running lanes that this process keeps, by the heartbeats of all processes. A process with more hands lanes over.
-// What is shared is the mean number of running lanes: the number at one time depends on chance if lanes run for a short time only. Package
-// lane limits the claims of a process, by the numbers of lanes at the time of the claim.
+// share is the part of the running lanes that this process keeps, according to the heartbeats of all processes. A process with more lanes
+// hands lanes over. Its basis is the mean number of running lanes: if lanes run for a short time only, the number at one time depends on
+// chance. Package lane limits the claims of a process, by the numbers of lanes at the time of the claim.
 type share struct {
 	mu     sync.Mutex
 	alive  int
@@ -44,8 +44,8 @@ const (
 	// shareBeats is the number of heartbeats whose lanes determine the share: their mean for the lanes that a process is to have, and their
 	// maximum for the lanes that it keeps, because apps often have work at the same times.
 	shareBeats = 4
-	// shareMinimum is the number of lanes that a process may have whatever its share: with a few lanes, a claim by another process takes
-	// longer than the work.
+	// shareMinimum is the number of lanes that a process may have even if its share is smaller: with a few lanes, a claim by another process
+	// takes longer than the work.
 	shareMinimum = 2
 	// tolerance is the part of the share by which a process may exceed it, and another process may be below it, before lanes are handed over.
 	tolerance = 0.1
@@ -85,7 +85,7 @@ func (s *share) part() (mean, most float64) {
 	return mean, most
 }
 
-// estimate returns the number of processes and of all running lanes by the last heartbeat of this process.
+// estimate returns the number of processes and of all running lanes at the last heartbeat of this process.
 func (s *share) estimate() (processes int, lanes float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

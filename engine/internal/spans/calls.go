@@ -27,7 +27,7 @@ func (t *Tracer) Directory(d engine.Directory) engine.Directory {
 	return directory{d, t.tracer}
 }
 
-// directory has no spans for queries of targets, because these are read for each claim of a lane.
+// directory has no spans for queries of targets, because the engine queries the target of an app at each claim of its lane.
 type directory struct {
 	engine.Directory
 	tracer trace.Tracer
@@ -70,9 +70,9 @@ func (d directory) IsMember(ctx context.Context, app, group string, users []stri
 	return in, err
 }
 
-// Pull starts the span of a query of package pull, by the provider of the span in ctx. Without one it creates none. The span has the host
-// of the URL and the path of the query, but not the path of the URL, which may contain a secret. end ends the span; a status of 0 means
-// that there was no response.
+// Pull starts the span of a query of package pull, with the provider of the span in ctx. Without a span in ctx, it creates none. The span
+// has the host of the URL and the path of the query, but not the path of the URL, which may contain a secret. end ends the span; a status
+// of 0 means that there was no response.
 func Pull(ctx context.Context, query string, u *url.URL) (_ context.Context, end func(status int)) {
 	return call(ctx, trace.SpanFromContext(ctx).TracerProvider().Tracer(pullScope), "pull "+query, u)
 }
@@ -95,7 +95,7 @@ type Message struct {
 	Attempt       int // from 1
 }
 
-// Webhook starts the span of an attempt to deliver a message. It is the root of a trace. u and end are those of Pull.
+// Webhook starts the span of an attempt to deliver a message. It is the root of a trace. u and end are as in Pull.
 func (t *Tracer) Webhook(ctx context.Context, m Message, u *url.URL) (_ context.Context, end func(status int)) {
 	if t == nil {
 		return ctx, func(int) {}

@@ -23,8 +23,8 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// A wait checks for the work of other processes at intervals. The first ones are short. Later ones are a part of the time that has passed,
-// so that many callers that wait for long cost little.
+// A wait polls for the work of other processes. The first intervals are minPoll. Later intervals are the time since the call divided by
+// pollPart, at most maxPoll, so that many callers that wait for a long time cost little.
 const (
 	minPoll  = 75 * time.Millisecond
 	maxPoll  = 250 * time.Millisecond

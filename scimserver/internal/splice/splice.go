@@ -415,7 +415,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return dst
 }
 
-// timeZeros is the form of a time.
+// timeZeros is a time in the form of a response, with zeros to which the digits are added.
 const (
 	timeZeros  = `"0000-00-00T00:00:00.000Z"`
 	timeLength = len(timeZeros)

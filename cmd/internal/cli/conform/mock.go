@@ -126,7 +126,7 @@ func printInstructions(in *invocation, url, token string, s clientgrade.Scenario
 	for i, step := range s.Do {
 		fmt.Fprintf(in.stderr, "  %d. %s\n", i+1, step)
 	}
-	fmt.Fprintln(in.stderr, "\nWhen the client is done, press Ctrl-C. The report grades the client.")
+	fmt.Fprintln(in.stderr, "\nWhen the client is done, press Ctrl-C. The command then prints a report about the client.")
 }
 
 func (c *mockCommand) scenario() (clientgrade.Scenario, error) {

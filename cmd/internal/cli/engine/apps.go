@@ -50,7 +50,7 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 				strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Accepted),
 				strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
 		}
-		shared := map[string]bool{} // the halts of all apps that were shown
+		shared := map[string]bool{} // the halts for all apps that the list already has
 		for _, a := range all {
 			for _, u := range a.Unprovisioned {
 				p.line("%s: %s: %s", a.Label, notProvisioned(u), u.Reason)
@@ -135,7 +135,7 @@ func learned(l engine.Learned) string {
 	return strings.Join(parts, ", ")
 }
 
-// joined combines the halts with the same app and reason. The operation of the result lists their operations.
+// joined combines the halts with the same app and reason. The operation of a result is the list of their operations, or "all operations".
 func joined(halts []engine.Halt) (result []engine.Halt) {
 	for len(halts) > 0 {
 		first := halts[0]

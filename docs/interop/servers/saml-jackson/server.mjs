@@ -1,6 +1,6 @@
 // Serves the directory-sync part of @boxyhq/saml-jackson with node:http, with its data in memory. The package is a
 // library; Ory Polis serves it at /api/scim/v2.0/{directory}/{Users|Groups}/{id} and returns JSON. Prints the base URL
-// and the token. SCIM responses never contain the present members of a group: GET /members/{id} returns them from the library.
+// and the token. SCIM responses do not contain the current members of a group. GET /members/{id} returns the stored members.
 import { createServer } from "node:http";
 import jackson from "@boxyhq/saml-jackson";
 

@@ -441,7 +441,7 @@ func TestDecisions_Explained(t *testing.T) {
 				"checks.0.roles.0.why": "the resource is not among the targets of the assignment"}},
 		apitest.Step{Do: explain("user=desk&method=POST&path=/api/v1/groups"),
 			Equal: map[string]any{"allowed": false, "checks.0.roles.0.why": "the role does not permit the operation",
-				"reason": "No role meets the last need: change groups."}},
+				"reason": "No role meets the need of the last check: change groups."}},
 		apitest.Step{Do: explain("user=desk&path=/api/v1/users/00unobody"), Equal: map[string]any{"allowed": true, "checks.0.exists": false}},
 		apitest.Step{Do: explain("user=me&method=POST&path=/sandbox/v1/api-tokens"), Equal: map[string]any{"allowed": true}},
 		apitest.Step{Do: explain("user=desk&method=POST&path=/sandbox/v1/api-tokens"),

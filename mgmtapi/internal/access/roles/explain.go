@@ -122,11 +122,11 @@ func reason(a *authz.Access, d authz.Decision, active bool) string {
 	case len(a.Grants) == 0 && d.Allowed:
 		return "A client without a role is limited by its scopes only."
 	case d.Allowed:
-		return "Every need is met by a role."
+		return "A role meets the need of each check."
 	case !d.Known:
 		return "Only a SUPER_ADMIN may run the operation."
 	default:
-		return "No role meets the last need: " + d.Checks[len(d.Checks)-1].Need.String() + "."
+		return "No role meets the need of the last check: " + d.Checks[len(d.Checks)-1].Need.String() + "."
 	}
 }
 

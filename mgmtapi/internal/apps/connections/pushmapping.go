@@ -18,7 +18,7 @@ import (
 // PushMapping is a group push mapping in the API.
 type PushMapping struct {
 	ID            string `json:"id" readOnly:"true" doc:"Id of the mapping."`
-	SourceGroupID string `json:"sourceGroupId" readOnly:"true" doc:"Group that is pushed."`
+	SourceGroupID string `json:"sourceGroupId" readOnly:"true" doc:"Id of the pushed group."`
 
 	TargetGroupID string `json:"targetGroupId" readOnly:"true" doc:"Group of the application that represents the group on the target."`
 

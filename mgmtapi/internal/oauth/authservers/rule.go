@@ -59,10 +59,10 @@ type RuleActions struct {
 
 // TokenAction holds the lifetimes and the inline hook of tokens.
 type TokenAction struct {
-	Access  *int `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"Lifetime of access tokens. Default: 60."`
+	Access  *int `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"Lifetime of access tokens in minutes. Default: 60."`
 	Refresh *int `json:"refreshTokenLifetimeMinutes,omitempty" min:"0" max:"52560000"`
 
-	Window *int `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"Maximum idle time of refresh tokens. Default: 10080."`
+	Window *int `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"Maximum idle time in minutes. Default: 10080."`
 
 	Hook *InlineHookRef `json:"inlineHook,omitempty" doc:"The inline hook that transforms the tokens."`
 }
@@ -70,7 +70,7 @@ type TokenAction struct {
 // MoreTags implements rest.Described.
 func (TokenAction) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens, at least that of access tokens. Default: 0, which means unlimited ` +
+		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens in minutes, at least that of access tokens. Default: 0, which means unlimited ` +
 			`while they are used."`,
 	}
 }

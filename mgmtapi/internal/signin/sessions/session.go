@@ -86,7 +86,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h 
 	return h, err
 }
 
-// hasFactor reports whether a user has a complete factor that the organization allows.
+// hasFactor reports whether a user has a factor whose enrollment is complete and that the organization allows.
 func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (has bool, err error) {
 	complete := docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Not(docstore.NotNull(model.FactorByPending)))
 	err = model.Each(ctx, q, s.Factors, complete, func(doc docstore.Doc[model.Factor]) error {
