@@ -20,7 +20,7 @@ type broadRule struct {
 	// even requires that no group with exactly the symptoms of a known fault has half of the symptoms with the same key or more, because such
 	// a group is a fault of its own.
 	even bool
-	// unproved is set if the rule does not merge groups that are proved: findings of unrelated faults can have the same key.
+	// unproved is set if the rule does not merge proved groups (see group.proved), because findings of unrelated faults can have the same key.
 	unproved bool
 	// key returns what the symptoms of one fault have in common, such as "PATCH 501". It returns "" if the rule does not apply to the
 	// evidence.
@@ -281,7 +281,8 @@ var broadRules = []broadRule{
 	},
 }
 
-// unknownType returns what a scimType that is not registered has in common with others: the value, or that only its case is wrong.
+// unknownType returns the key of a scimType that is not registered: "other case" if it differs from a registered one only in its case,
+// otherwise the scimType.
 func unknownType(got string) string {
 	for known := range registered {
 		if strings.EqualFold(string(known), got) {

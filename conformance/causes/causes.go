@@ -91,7 +91,7 @@ type group struct {
 	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
 	// run with manySymptoms symptoms, all of them must complain.
 	sure bool
-	// proved is set if the findings about the symptoms show exactly the known fault; see [pick.proved]. Broad rules for equal values, and
+	// proved is set if the findings about the symptoms have the marks of the known fault; see [pick.proved]. Broad rules for equal values, and
 	// topics of which most checks have passed, do not merge such groups.
 	proved bool
 }
@@ -155,7 +155,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		}
 		if constant := func(id string) bool { return !varies(id) }; !slices.ContainsFunc(g.checks, constant) &&
 			slices.ContainsFunc(p.signature.Checks(), constant) {
-			// The checks whose findings show the fault belong to other groups. The rest can have any reason.
+			// Only checks that generate their requests remain in the group. Any fault can be the reason for their findings.
 			g.exact, g.sure, g.proved = false, false, false
 		}
 		out = append(out, g)

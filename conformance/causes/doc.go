@@ -6,8 +6,8 @@
 //
 // First, signatures: [Signatures] has, for every known fault (the mutants of cmd/internal/truth/mutants and the quirks of
 // scimserver/quirks), the set of checks that complain about a server with this fault alone, and the marks of their findings (marks.go). Of
-// looks for the smallest set of signatures that together predict the symptoms (explain.go). Signatures whose marks the findings have take
-// precedence.
+// looks for the smallest set of signatures that together predict the symptoms (explain.go). Signatures whose marks equal those of
+// the findings take precedence.
 //
 // Second, shared evidence: symptoms that no signature predicts are grouped by rules ([Rules]), for example the same exchange or the same
 // wrong response to the same request. A symptom that shares no evidence with another one is a cause of its own.

@@ -29,13 +29,12 @@ type pick struct {
 	misses    int
 	// certain is the number of misses without those of checks whose results vary from run to run.
 	certain int
-	// same is the number of symptoms whose findings show what the findings about the fault show, and other the number of those whose findings
-	// show something else.
+	// same is the number of symptoms with a mark of the signature. other is the number of symptoms that have other marks only.
 	same, other int
 }
 
-// proved reports whether the run shows the fault of the signature as a run against a server with this fault alone does: all its checks
-// complain, as far as they have a result, and their findings show the same. Another fault may change one of ten findings.
+// proved reports whether the findings are those of a server with the fault of the signature alone: no check of the signature has passed,
+// except checks whose results vary, and at most a tenth of the symptoms have other marks. Another fault may have changed these findings.
 func (p pick) proved() bool { return p.same > 0 && p.certain == 0 && 10*p.other <= len(p.symptoms) }
 
 // almostExact reports whether at most one of ten of the checks that could show the fault has passed: another fault may have made it pass.

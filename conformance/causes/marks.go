@@ -9,7 +9,7 @@ import (
 
 // mark returns a short hash of what a finding shows: the kind of request, the status and the scimType of the response, and the subject and
 // the actual value of the finding, without ids and other variable parts. Texts that a target chooses, such as the detail of an Error, are
-// not part of it. Two findings of one check with the same mark show the same misbehavior.
+// not part of it. Findings of one check with the same mark count as findings about the same fault.
 func (e evidence) mark() string {
 	h := fnv.New32a()
 	for _, part := range []string{e.request, normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got} {
@@ -45,6 +45,6 @@ func (s *symptom) marks() []string {
 // varies reports whether the findings of a check vary from run to run, because it generates its requests or sends concurrent ones.
 func varies(id string) bool { return observes[id] != nil || strings.HasPrefix(id, "concurrency.") }
 
-// collects reports whether a check watches the requests of all other checks. It has findings about the first requests that violate its
-// requirement, and these depend on all faults of the target.
+// collects reports whether a check evaluates the requests of all other checks. Such a check reports the first requests that violate its
+// requirement, which depend on all faults of the target.
 func collects(id string) bool { return strings.HasPrefix(id, "traffic.") }

@@ -28,8 +28,8 @@ type topic struct {
 	// share is the least share, in percent, of the checks of the topic that complain. Default: topicShare if min is at least severalSymptoms,
 	// otherwise 0. Checks that did not run do not count.
 	share int
-	// provedShare is the least share, in percent, of the checks of the topic that complain, for which groups that are proved belong to the
-	// topic. Default: provedShare.
+	// provedShare is the minimum share, in percent, of the checks of the topic that must complain so that proved groups belong to the topic.
+	// Default: provedShare.
 	provedShare int
 	// pair are two checks. If both complain, proved groups with one of them belong to the topic, even if most checks of the topic have passed.
 	pair []string
@@ -68,7 +68,8 @@ const severalSymptoms = 3
 // several have passed, proved groups are separate faults.
 const provedShare = 75
 
-// manyGroups is a number of groups of one topic. That many separate faults of one topic are unlikely, whatever the share of its checks.
+// manyGroups is the number of groups of one topic from which on proved groups belong to the topic, regardless of the share of its checks:
+// so many separate faults of one topic are unlikely.
 const manyGroups = 4
 
 // joins reports whether a proved group belongs to the topic. groups is the number of groups of the topic.
@@ -244,7 +245,7 @@ var topicByID = func() map[string]topic {
 	return out
 }()
 
-// wideFault is a number of checks: a uniform group with at least that many contains also proved symptoms with the same error.
+// wideFault is the number of checks from which on a uniform group also takes proved symptoms with the same error.
 const wideFault = 12
 
 // joinUniform adds each single symptom to the uniform group with the same error, a proved one only if this group is wide.

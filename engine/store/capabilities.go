@@ -17,7 +17,7 @@ type MarkAll interface {
 
 // Tenants is the capability to divide the lanes among tenants. Without it, lanes are claimed in the order of their times.
 type Tenants interface {
-	// Divides reports whether the store knows tenants. If not, the other methods are not called.
+	// Divides reports whether the store has the tenants of apps. If not, the other methods are not called.
 	Divides() bool
 	// Waiting returns tenants of the lanes that Claim would lease. They start after the tenant `after`.
 	Waiting(ctx context.Context, due time.Time, after string) (Waiting, error)

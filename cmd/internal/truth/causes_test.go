@@ -47,7 +47,7 @@ func knownFaults() []knownFault {
 }
 
 // TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk.
-// A plain run compares every 40th of them, and only the set of checks that complain and what their findings show: the telling check of a
+// A plain run compares every 40th of them, and only the set of checks that complain and the marks of their findings: the telling check of a
 // signature, whose finding describes the fault best, depends on all faults. Faults and checks that are newer than the file are not
 // compared, because rewriting the file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults
 // compares the whole file.
@@ -79,7 +79,7 @@ func TestSignatures_MatchFaults(t *testing.T) {
 					got := slices.DeleteFunc(slices.Sorted(slices.Values(o.Complaints)), func(id string) bool { return !known[id] })
 					assert.Equal(t, want, got, "rewrite signatures.txt with make causes")
 					for _, id := range got {
-						assert.True(t, len(o.Marks[id]) == 0 || meet(o.Marks[id], marks[f.id][id]), "the findings of %s show something else", id)
+						assert.True(t, len(o.Marks[id]) == 0 || meet(o.Marks[id], marks[f.id][id]), "other marks of %s than in signatures.txt", id)
 					}
 				}
 			})
