@@ -91,8 +91,8 @@ type group struct {
 	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
 	// run with manySymptoms symptoms, all of them must complain.
 	sure bool
-	// proved is set if the findings about the symptoms have the marks of the known fault; see [pick.proved]. Broad rules for equal values, and
-	// topics of which most checks have passed, do not merge such groups.
+	// proved is set if the findings about the symptoms have the fingerprints of the known fault; see [pick.proved]. Broad rules for equal
+	// values, and topics of which most checks have passed, do not merge such groups.
 	proved bool
 }
 

@@ -5,9 +5,9 @@
 // or a precondition that blocked checks.
 //
 // First, signatures: [Signatures] has, for every known fault (the mutants of cmd/internal/truth/mutants and the quirks of
-// scimserver/quirks), the set of checks that complain about a server with this fault alone, and the marks of their findings (marks.go). Of
-// looks for the smallest set of signatures that together predict the symptoms (explain.go). Signatures whose marks equal those of
-// the findings take precedence.
+// scimserver/quirks), the set of checks that complain about a server with this fault alone, and the fingerprints of their findings
+// (fingerprints.go). Of looks for the smallest set of signatures that together predict the symptoms (explain.go). Signatures whose
+// fingerprints equal those of the findings take precedence.
 //
 // Second, shared evidence: symptoms that no signature predicts are grouped by rules ([Rules]), for example the same exchange or the same
 // wrong response to the same request. A symptom that shares no evidence with another one is a cause of its own.

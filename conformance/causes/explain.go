@@ -29,12 +29,13 @@ type pick struct {
 	misses    int
 	// certain is the number of misses without those of checks whose results vary from run to run.
 	certain int
-	// same is the number of symptoms with a mark of the signature. other is the number of symptoms that have other marks only.
+	// same is the number of symptoms with a fingerprint of the signature. other is the number of symptoms that have other fingerprints only.
 	same, other int
 }
 
 // proved reports whether the findings are those of a server with the fault of the signature alone: no check of the signature has passed,
-// except checks whose results vary, and at most a tenth of the symptoms have other marks. Another fault may have changed these findings.
+// except checks whose results vary, and at most a tenth of the symptoms have other fingerprints. Another fault may have changed these
+// findings.
 func (p pick) proved() bool { return p.same > 0 && p.certain == 0 && 10*p.other <= len(p.symptoms) }
 
 // almostExact reports whether at most one of ten of the checks that could show the fault has passed: another fault may have made it pass.
@@ -45,9 +46,9 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 // checks alone. The keys of symptoms are the ids of checks. passed contains the checks without a complaint.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
-	marks := map[string][]string{}
+	fingerprints := map[string][]string{}
 	for id, s := range symptoms {
-		marks[id] = s.marks()
+		fingerprints[id] = s.fingerprints()
 	}
 	for _, s := range signatures {
 		p := pick{signature: s, symptoms: map[string]bool{}}
@@ -58,8 +59,8 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 			case symptoms[c] != nil:
 				p.symptoms[c] = true
 				switch {
-				case marks[c] == nil:
-				case common(marks[c], s.Marks[c]) > 0:
+				case fingerprints[c] == nil:
+				case common(fingerprints[c], s.Fingerprints[c]) > 0:
 					p.same++
 				case !collects(c) && !unsteady:
 					p.other++

@@ -21,9 +21,10 @@ type Signature struct {
 	Blocks []string
 	// Faults are the ids of the mutants with this signature, and those of quirks, which start with "quirk.", sorted.
 	Faults []string
-	// Marks has for each check the marks of its findings about these faults, sorted. A mark is a short hash of the kind of request, the
-	// response and the wrong value. The findings of a check that generates its requests or sends concurrent ones have no marks.
-	Marks map[string][]string
+	// Fingerprints has for each check the fingerprints of its findings about these faults, sorted. A fingerprint is a short hash of the kind
+	// of request, the response and the wrong value. The findings of a check that generates its requests or sends concurrent ones have no
+	// fingerprints.
+	Fingerprints map[string][]string
 }
 
 // Checks returns the ids of all checks of the signature, the telling one first.
@@ -59,22 +60,22 @@ func parseSignatures(text string) ([]Signature, error) {
 		if !found || len(ids) == 0 {
 			return nil, fmt.Errorf("signatures.txt: line %d: expected checks, \" < \" and faults", number)
 		}
-		ids, marks := cutMarks(ids)
-		out = append(out, Signature{Telling: ids[0], Others: ids[1:], Blocks: expand(blocks), Faults: expand(faults), Marks: marks})
+		ids, fingerprints := cutFingerprints(ids)
+		out = append(out, Signature{Telling: ids[0], Others: ids[1:], Blocks: expand(blocks), Faults: expand(faults), Fingerprints: fingerprints})
 	}
 	return out, nil
 }
 
-// cutMarks separates the marks from the ids of the checks. It returns nil as marks if there are none.
-func cutMarks(ids []string) (checks []string, marks map[string][]string) {
+// cutFingerprints separates the fingerprints from the ids of the checks. It returns nil as fingerprints if there are none.
+func cutFingerprints(ids []string) (checks []string, fingerprints map[string][]string) {
 	for _, id := range ids {
 		check, list, found := strings.Cut(id, "=")
 		checks = append(checks, check)
 		if found {
-			marks = withMarks(marks, check, strings.Split(list, ","))
+			fingerprints = withFingerprints(fingerprints, check, strings.Split(list, ","))
 		}
 	}
-	return checks, marks
+	return checks, fingerprints
 }
 
 // expand returns the ids of a list in which an id that starts with a dot has the area of the id before it.
@@ -111,8 +112,8 @@ type Observed struct {
 	// Complaints are the ids of the checks with findings of the outcome Fail or Warn that are not waived. Blocked are the ids of the checks
 	// that were blocked.
 	Complaints, Blocked []string
-	// Marks has for each check of Complaints the marks of its findings; see [Signature].
-	Marks map[string][]string
+	// Fingerprints has for each check of Complaints the fingerprints of its findings; see [Signature].
+	Fingerprints map[string][]string
 }
 
 // Observe returns what a result shows.
@@ -120,7 +121,7 @@ func Observe(r *conformance.Result) Observed {
 	var o Observed
 	for _, s := range symptomsOf(r) {
 		o.Complaints = append(o.Complaints, s.check.ID)
-		o.Marks = withMarks(o.Marks, s.check.ID, s.marks())
+		o.Fingerprints = withFingerprints(o.Fingerprints, s.check.ID, s.fingerprints())
 	}
 	for _, b := range blockedOf(r) {
 		o.Blocked = append(o.Blocked, b.checks...)
@@ -128,15 +129,15 @@ func Observe(r *conformance.Result) Observed {
 	return o
 }
 
-// withMarks adds marks of a check to a map, which may be nil, and returns the map.
-func withMarks(all map[string][]string, check string, marks []string) map[string][]string {
-	if len(marks) == 0 {
+// withFingerprints adds fingerprints of a check to a map, which may be nil, and returns the map.
+func withFingerprints(all map[string][]string, check string, fingerprints []string) map[string][]string {
+	if len(fingerprints) == 0 {
 		return all
 	}
 	if all == nil {
 		all = map[string][]string{}
 	}
-	all[check] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all[check], marks))))
+	all[check] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all[check], fingerprints))))
 	return all
 }
 
@@ -181,8 +182,8 @@ func NewSignatures(observed map[string]Observed) []Signature {
 		}
 		for _, f := range faults {
 			s.Blocks = append(s.Blocks, observed[f].Blocked...)
-			for c, marks := range observed[f].Marks {
-				s.Marks = withMarks(s.Marks, c, marks)
+			for c, fingerprints := range observed[f].Fingerprints {
+				s.Fingerprints = withFingerprints(s.Fingerprints, c, fingerprints)
 			}
 		}
 		slices.Sort(s.Blocks)
@@ -241,16 +242,16 @@ func outside(check, area string) int {
 }
 
 // FormatSignatures returns the text of signatures.txt: one line for each signature with the telling check, the other checks, " ! " and the
-// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it. The marks follow
-// the id of a check after "=", with a comma between two.
+// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it. The fingerprints
+// follow the id of a check after "=", with a comma between two.
 func FormatSignatures(signatures []Signature) string {
 	var b strings.Builder
-	b.WriteString("# The checks that complain about each known fault, and the marks of their findings. Generated: make causes.\n")
+	b.WriteString("# The checks that complain about each known fault, and the fingerprints of their findings. Generated: make causes.\n")
 	for _, s := range signatures {
 		checks := s.Checks()
 		for i, id := range checks {
-			if marks := s.Marks[id]; len(marks) > 0 {
-				checks[i] += "=" + strings.Join(marks, ",")
+			if fingerprints := s.Fingerprints[id]; len(fingerprints) > 0 {
+				checks[i] += "=" + strings.Join(fingerprints, ",")
 			}
 		}
 		b.WriteString(shorten(checks))

@@ -47,19 +47,19 @@ func knownFaults() []knownFault {
 }
 
 // TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk.
-// A plain run compares every 40th of them, and only the set of checks that complain and the marks of their findings: the telling check of a
-// signature, whose finding describes the fault best, depends on all faults. Faults and checks that are newer than the file are not
-// compared, because rewriting the file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults
-// compares the whole file.
+// A plain run compares every 40th of them, and only the set of checks that complain and the fingerprints of their findings: the telling
+// check of a signature, whose finding describes the fault best, depends on all faults. Faults and checks that are newer than the file are
+// not compared, because rewriting the file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all
+// faults compares the whole file.
 func TestSignatures_MatchFaults(t *testing.T) {
-	stored, marks, known := map[string][]string{}, map[string]map[string][]string{}, map[string]bool{}
+	stored, fingerprints, known := map[string][]string{}, map[string]map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
 		for _, id := range s.Checks() {
 			known[id] = true
 		}
 		for _, fault := range s.Faults {
 			stored[fault] = slices.Sorted(slices.Values(s.Checks()))
-			marks[fault] = s.Marks
+			fingerprints[fault] = s.Fingerprints
 		}
 	}
 	var mu sync.Mutex
@@ -79,7 +79,8 @@ func TestSignatures_MatchFaults(t *testing.T) {
 					got := slices.DeleteFunc(slices.Sorted(slices.Values(o.Complaints)), func(id string) bool { return !known[id] })
 					assert.Equal(t, want, got, "rewrite signatures.txt with make causes")
 					for _, id := range got {
-						assert.True(t, len(o.Marks[id]) == 0 || meet(o.Marks[id], marks[f.id][id]), "other marks of %s than in signatures.txt", id)
+						assert.True(t, len(o.Fingerprints[id]) == 0 || meet(o.Fingerprints[id], fingerprints[f.id][id]),
+							"other fingerprints of %s than in signatures.txt", id)
 					}
 				}
 			})

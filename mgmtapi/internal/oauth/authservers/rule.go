@@ -70,8 +70,8 @@ type TokenAction struct {
 // MoreTags implements rest.Described.
 func (TokenAction) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens in minutes, at least that of access tokens. Default: 0, which means unlimited ` +
-			`while they are used."`,
+		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens in minutes, at least that of access tokens. Default: 0, ` +
+			`which means unlimited while they are used."`,
 	}
 }
 

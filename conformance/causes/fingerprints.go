@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// mark returns a short hash of what a finding shows: the kind of request, the status and the scimType of the response, and the subject and
-// the actual value of the finding, without ids and other variable parts. Texts that a target chooses, such as the detail of an Error, are
-// not part of it. Findings of one check with the same mark count as findings about the same fault.
-func (e evidence) mark() string {
+// fingerprint returns a short hash of what a finding shows: the kind of request, the status and the scimType of the response, and the
+// subject and the actual value of the finding, without ids and other variable parts. Texts that a target chooses, such as the detail of an
+// Error, are not part of it. Findings of one check with the same fingerprint count as findings about the same fault.
+func (e evidence) fingerprint() string {
 	h := fnv.New32a()
 	for _, part := range []string{e.request, normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got} {
 		_, _ = h.Write(append([]byte(part), 0)) // a hash returns no error
@@ -18,7 +18,7 @@ func (e evidence) mark() string {
 	const digits = "0123456789abcdefghijklmnopqrstuv"
 	sum := h.Sum32()
 	sum ^= sum >> 20
-	out := make([]byte, markLength)
+	out := make([]byte, fingerprintLength)
 	for i := range out {
 		out[i] = digits[sum%uint32(len(digits))]
 		sum /= uint32(len(digits))
@@ -26,17 +26,18 @@ func (e evidence) mark() string {
 	return string(out)
 }
 
-// markLength is the number of characters of a mark, each of which stands for 5 bits.
-const markLength = 4
+// fingerprintLength is the number of characters of a fingerprint, each of which stands for 5 bits.
+const fingerprintLength = 4
 
-// marks returns the marks of the findings of a symptom, sorted and without duplicates. It returns nil for a check whose findings vary.
-func (s *symptom) marks() []string {
+// fingerprints returns the fingerprints of the findings of a symptom, sorted and without duplicates. It returns nil for a check whose
+// findings vary.
+func (s *symptom) fingerprints() []string {
 	if varies(s.check.ID) {
 		return nil
 	}
 	var out []string
 	for _, e := range s.evidence {
-		out = append(out, e.mark())
+		out = append(out, e.fingerprint())
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

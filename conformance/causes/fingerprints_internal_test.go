@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMark_Parts checks which parts of a finding its mark depends on.
-func TestMark_Parts(t *testing.T) {
+// TestFingerprint_Parts checks which parts of a finding its fingerprint depends on.
+func TestFingerprint_Parts(t *testing.T) {
 	finding := func(change func(s *shown)) string {
 		s := shown{check: "patch.rename", what: "userName of /Users/17-a", want: "ada", got: `"scimconf-abc-1"`,
 			exchange: sent("PATCH", "/Users/17-a", 400, `{"scimType":"invalidPath","detail":"no"}`)}
 		s.exchange.RequestBody = `{"Operations":[{"op":"add","path":"emails[type eq \"work\"].value"}]}`
 		change(&s)
-		return s.symptom().marks()[0]
+		return s.symptom().fingerprints()[0]
 	}
 	plain := finding(func(*shown) {})
-	require.Len(t, plain, markLength)
+	require.Len(t, plain, fingerprintLength)
 	for name, change := range map[string]func(s *shown){
 		"ids and names of the run": func(s *shown) {
 			s.what, s.got, s.exchange.URL = "userName of /Users/23-b", `"scimconf-xyz-2"`, base+"/Users/23-b"
@@ -41,8 +41,8 @@ func TestMark_Parts(t *testing.T) {
 	} {
 		require.NotEqual(t, plain, finding(change), name)
 	}
-	require.Nil(t, shown{check: "oracle.patch", what: "a"}.symptom().marks(), "the requests of the check vary")
-	require.Nil(t, shown{check: "concurrency.put-whole", what: "a"}.symptom().marks())
+	require.Nil(t, shown{check: "oracle.patch", what: "a"}.symptom().fingerprints(), "the requests of the check vary")
+	require.Nil(t, shown{check: "concurrency.put-whole", what: "a"}.symptom().fingerprints())
 }
 
 // observedBy returns the symptoms by id, and a signature that they prove.
@@ -54,13 +54,14 @@ func observedBy(fault string, findings ...shown) (map[string]*symptom, Signature
 		if i > 0 {
 			s.Others = append(s.Others, f.check)
 		}
-		s.Marks = withMarks(s.Marks, f.check, byID[f.check].marks())
+		s.Fingerprints = withFingerprints(s.Fingerprints, f.check, byID[f.check].fingerprints())
 	}
 	return byID, s
 }
 
-// TestExplain_MarksDistinguish checks that the marks select between one known fault and three known faults with the same checks.
-func TestExplain_MarksDistinguish(t *testing.T) {
+// TestExplain_FingerprintsDistinguish checks that the fingerprints select between one known fault and three known faults with the same
+// checks.
+func TestExplain_FingerprintsDistinguish(t *testing.T) {
 	ids := []string{"put.rename", "patch.rename", "filter.eq"}
 	one, whole := observedBy("one", missed(ids[0]), missed(ids[1]), missed(ids[2]))
 	three := map[string]*symptom{}
@@ -107,8 +108,8 @@ func TestPick_Proved(t *testing.T) {
 	require.False(t, proved(3), "three of twenty findings show something else")
 	require.False(t, proved(0, "filter.z"), "a check of the signature has passed")
 	require.True(t, proved(0, "oracle.filter"), "the results of a check that generates its requests vary")
-	withoutMarks := explain(map[string]*symptom{"filter.a": findings[0].symptom()}, nil, []Signature{{Telling: "filter.a"}})
-	require.False(t, withoutMarks[0].proved())
+	withoutFingerprints := explain(map[string]*symptom{"filter.a": findings[0].symptom()}, nil, []Signature{{Telling: "filter.a"}})
+	require.False(t, withoutFingerprints[0].proved())
 	collecting, s := observedBy("fault", crash("filter.empty", "GET"), crash(anyServerError, "GET"))
 	collecting[anyServerError] = crash(anyServerError, "POST").symptom()
 	require.True(t, explain(collecting, nil, []Signature{s})[0].proved(), "the check reports the requests of another fault")
@@ -215,23 +216,23 @@ func TestJoinUniform_Proved(t *testing.T) {
 	}
 }
 
-// TestFormatSignatures_Marks checks that the text of signatures contains the marks, and that it is parsed.
-func TestFormatSignatures_Marks(t *testing.T) {
+// TestFormatSignatures_Fingerprints checks that the text of signatures contains the fingerprints, and that it is parsed.
+func TestFormatSignatures_Fingerprints(t *testing.T) {
 	want := []Signature{{Telling: "put.a", Others: []string{"put.b", "read.c"}, Faults: []string{"put.fault"},
-		Marks: map[string][]string{"put.a": {"0a1b", "2c3d"}, "read.c": {"vvvv"}}}}
+		Fingerprints: map[string][]string{"put.a": {"0a1b", "2c3d"}, "read.c": {"vvvv"}}}}
 	text := FormatSignatures(want)
 	require.Contains(t, text, "\nput.a=0a1b,2c3d .b read.c=vvvv < put.fault\n")
 	got, err := parseSignatures(text)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
-	require.Equal(t, want[0].Marks, got[0].Marks)
+	require.Equal(t, want[0].Fingerprints, got[0].Fingerprints)
 	require.Equal(t, want[0].Checks(), got[0].Checks())
-	for fault, marks := range map[string][]string{"x": {"0000"}, "y": {"1111", "0000"}} {
+	for fault, fingerprints := range map[string][]string{"x": {"0000"}, "y": {"1111", "0000"}} {
 		both := NewSignatures(map[string]Observed{
-			"x": {Complaints: []string{"put.a"}, Marks: map[string][]string{"put.a": {"0000"}}},
-			"y": {Complaints: []string{"put.a"}, Marks: map[string][]string{"put.a": marks}},
+			"x": {Complaints: []string{"put.a"}, Fingerprints: map[string][]string{"put.a": {"0000"}}},
+			"y": {Complaints: []string{"put.a"}, Fingerprints: map[string][]string{"put.a": fingerprints}},
 		})
 		require.Len(t, both, 1, fault)
-		require.Equal(t, slices.Compact(slices.Sorted(slices.Values(append(marks, "0000")))), both[0].Marks["put.a"], fault)
+		require.Equal(t, slices.Compact(slices.Sorted(slices.Values(append(fingerprints, "0000")))), both[0].Fingerprints["put.a"], fault)
 	}
 }
