@@ -113,7 +113,8 @@ func (j *bulkJob) checkRef(ref string) error {
 	return nil
 }
 
-// realID returns the permanent id for the id in a path. A reference to a resource that was not created is returned unchanged.
+// realID returns the permanent id of the created resource if the id in a path is a reference to it. Any other id is returned unchanged,
+// also a reference to a resource that was not created.
 func (j *bulkJob) realID(id string) string {
 	if ref, ok := strings.CutPrefix(id, bulkRef); ok && j.byID[ref] != nil && j.byID[ref].created != "" {
 		return j.byID[ref].created

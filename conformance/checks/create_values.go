@@ -139,7 +139,7 @@ var createValues = []check{
 	},
 	{
 		ID:           "create.outer-spaces",
-		Title:        "Spaces at both ends of displayName are stored, or the POST is rejected",
+		Title:        "A displayName with spaces at both ends is stored unchanged, ignored or rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
 		// The level is Should, because RFC 7644 section 3.3 permits servers to change the content of a POST.
 		Level:    should,

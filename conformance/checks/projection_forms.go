@@ -77,8 +77,8 @@ func views(id, title string, level conformance.Level, requirements []string, why
 // idAlone are the attributes of which projection.id-alone reports that the target returns them although attributes names only id.
 var idAlone = []string{"userName", "name", "emails", "displayName"}
 
-// alwaysReturns reports whether the target returns an attribute in idAlone, but not all attributes, if the parameter attributes names only
-// id.
+// alwaysReturns reports whether name is in idAlone, and the target returns this attribute, but not all attributes, if the parameter
+// attributes names only id.
 func alwaysReturns(ctx context.Context, t *T, path, name string) bool {
 	if !slices.Contains(idAlone, name) {
 		return false

@@ -71,8 +71,8 @@ func (p *printer) shortBlock(headline string, e *wirelog.Exchange, n int) {
 	}
 }
 
-// shownAsBlock reports whether a cause without findings is one of the large blocks of the run: a report that shows these blocks does not
-// list it again.
+// shownAsBlock reports whether a cause has no findings, and the large blocks of the run contain all its blocked checks. A report that shows
+// these blocks does not list the cause. A block is large if it contains at least conformance.ManyBlocked checks.
 func shownAsBlock(r *conformance.Result, checks, blocked []string) bool {
 	return len(checks) == 0 && !slices.ContainsFunc(blocked, func(id string) bool {
 		return !slices.ContainsFunc(r.Blocks, func(b conformance.Block) bool {

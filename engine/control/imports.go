@@ -20,8 +20,8 @@ type Imports interface {
 	// ImportProgress returns what the embedder has done with the accounts of a run, or nil if the embedder does not process
 	// that run.
 	ImportProgress(ctx context.Context, app, run string) (*ImportProgress, error)
-	// ConfirmImport links accounts of a run to users, or creates users, as the consent specifies. Without a consent it links the matched
-	// accounts. The API calls it only for runs of users for which ImportProgress returns a value.
+	// ConfirmImport links accounts of a run to users, or creates users, as the consent specifies. If consent is nil, it links the matched
+	// accounts. The API calls it only if the run reads users and ImportProgress does not return nil for the run.
 	ConfirmImport(ctx context.Context, app, run string, consent *client.Consent) (client.Confirmed, error)
 }
 

@@ -169,7 +169,7 @@ const thousand = 1000
 
 func thousandths(lanes float64) int64 { return int64(math.Round(lanes * thousand)) }
 
-// beatAlone stores the load of the process that owns the database.
+// beatAlone is Beat on SQLite, where one process owns the database. It stores the time and the load.
 func (s *Store) beatAlone(ctx context.Context, id string, load store.Load) (store.Fleet, error) {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `UPDATE {process} SET seen_at = `+clock(tx.Dialect())+`, lanes = ?, in_flight = ? WHERE id = ?`,

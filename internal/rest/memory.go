@@ -59,7 +59,7 @@ func Hold(ctx context.Context, n int) error {
 	}
 	if !c.memory.take(c.holder, int64(n)) {
 		return &Error{Code: CodeRateLimit, Header: http.Header{"Retry-After": {"1"}},
-			Summary: "The requests in flight use too much memory. Wait for their responses, and send this request again."}
+			Summary: "The requests in flight use too much memory. Retry after the time in Retry-After, with fewer requests in flight."}
 	}
 	c.held += int64(n)
 	return nil

@@ -140,7 +140,7 @@ func rawSelect(t *testing.T, s scimserver.Store) {
 	}
 }
 
-// sameInParts reads the page again, with room for one resource.
+// sameInParts checks that the page has the same resources if it is read in parts of one resource.
 func sameInParts(t testing.TB, raw scimserver.RawReader, q scimserver.Query, want scimserver.RawSelection) {
 	t.Helper()
 	ask := scimserver.RawQuery{Query: q, RawOptions: scimserver.RawOptions{Longest: 1 << 20}, Room: 1}

@@ -44,6 +44,9 @@ var flagHelp = kong.Vars{
 	"consoleHost": "Further host name of the console (repeatable); requires HTTPS. Default: loopback names; sandbox: also " +
 		"that of --base-url.",
 	"trustedProxy": "Address or network of a proxy whose X-Forwarded-Proto and X-Forwarded-Host the console accepts (repeatable).",
+	"apiToken": "Token of the built-in administrator for the management API. Default: the token of the last run with the database; " +
+		"in a new database random.",
+	"scimToken": "Bearer token of the SCIM server. Default: the token of the last run with the database; in a new database random.",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
 	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
@@ -120,8 +123,8 @@ type sandboxCommand struct {
 	DB               string `help:"${db}" placeholder:"URL" env:"SCIMWRIGHT_DB"`
 	SecretKey        string `help:"Key that encrypts stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
 	SecretKeyFile    string `help:"${secretKeyFile}" placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
-	APIToken         string `help:"Token of the built-in administrator for the management API. Default: random." env:"SCIMWRIGHT_API_TOKEN"`
-	SCIMToken        string `help:"Bearer token of the SCIM server. Default: random." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	APIToken         string `help:"${apiToken}" env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken        string `help:"${scimToken}" name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
 	ReadyFile        string `help:"${readyFile}" placeholder:"FILE"`
 	Empty            bool   `help:"Start without the seed organization."`
 	NoRateLimits     bool   `help:"Do not limit the rate of management API requests."`

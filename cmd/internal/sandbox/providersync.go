@@ -110,7 +110,8 @@ func (p *providers) create(ctx context.Context) error {
 	})
 }
 
-// alone ends the quirks that the last run has set for tenants of the configuration. It is called when no other replica runs.
+// alone removes the quirks that earlier replicas have set for tenants of the configuration, so that the quirks of the configuration apply
+// again. It is called when a replica starts while no other replica runs.
 func (p *providers) alone(ctx context.Context, within *sqldb.Tx) error {
 	return p.store.Within(ctx, within.Execer(), func(tx *docstore.Tx) error {
 		docs, err := p.read(ctx, tx)

@@ -7,7 +7,8 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Field is a sub-attribute of a derived attribute.
+// Field is a sub-attribute of a derived attribute. Derived attributes are not stored with the resource: members of a group, and groups of
+// a user.
 type Field string
 
 // The fields of members of a group and of groups of a user, in the order in which the server writes them.

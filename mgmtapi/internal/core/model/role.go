@@ -250,7 +250,7 @@ const (
 	SetResourceByORN    = "orn"    // index by the name
 )
 
-// SetResourceKey returns the value of SetResourceByMember.
+// SetResourceKey returns the value of a resource in the index SetResourceByMember.
 func SetResourceKey(set, orn string) string { return set + "/" + orn }
 
 func setResourceCollection() docstore.Collection[SetResource] {
@@ -282,10 +282,10 @@ const (
 	RoleMemberByMember   = "member"   // index by set, role and assignee, unique
 )
 
-// RoleBindingKey returns the value of RoleMemberByBinding, which all members of a binding share.
+// RoleBindingKey returns the value of all members of a binding in the index RoleMemberByBinding.
 func RoleBindingKey(set, role string) string { return set + "/" + role }
 
-// RoleMemberKey returns the value of RoleMemberByMember.
+// RoleMemberKey returns the value of a member in the index RoleMemberByMember.
 func RoleMemberKey(set, role, assignee string) string {
 	return RoleBindingKey(set, role) + "/" + assignee
 }

@@ -21,7 +21,7 @@ const changePassword = "changePassword"
 
 type createRequest struct {
 	Activate  bool       `query:"activate" default:"true" doc:"Activate the user. The status is PROVISIONED if a required password is absent."`
-	Provider  bool       `query:"provider" default:"false" doc:"Whether the body has a provider FEDERATION or SOCIAL."`
+	Provider  bool       `query:"provider" default:"false" doc:"Must be true if the body has the provider FEDERATION or SOCIAL."`
 	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"changePassword: The user must change the password at the next sign-in."`
 	Body      CreateUser `body:"required"`
 
