@@ -24,6 +24,9 @@ import (
 // blockTimeout is the time limit of a block. The first one may compile the module.
 const blockTimeout = 10 * time.Minute
 
+// stopTimeout is the time limit for the programs of a page to stop.
+const stopTimeout = 30 * time.Second
+
 // TestPages_Run runs the blocks of README.md and of docs/tutorials. The ports are fixed by the texts, so the pages
 // run one after another, and only with SCIMWRIGHT_TEST_ALL=1 or SCIMWRIGHT_TEST_PAGES=1.
 func TestPages_Run(t *testing.T) {
@@ -55,9 +58,10 @@ func runPage(t *testing.T, root string, blocks []Block) {
 	out, err := tree.CombinedOutput()
 	require.NoError(t, err, string(out))
 	for _, block := range blocks {
-		if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", block.Wait); block.Wait != "" && err == nil {
-			require.NoError(t, conn.Close())
-			t.Fatalf("another program listens at %s", block.Wait)
+		if block.Wait != "" {
+			// The program of the page before may still shut down: "go run" ends before its child does.
+			require.Eventually(t, func() bool { return !listens(t.Context(), block.Wait) }, stopTimeout, 100*time.Millisecond,
+				"another program listens at %s", block.Wait)
 		}
 	}
 	shell := startShell(t, copied)
@@ -72,7 +76,7 @@ func runPage(t *testing.T, root string, blocks []Block) {
 			require.NoError(t, err, "%s: %s", at, output)
 			require.Equal(t, block.Exit, code, "%s: exit code; output:\n%s", at, output)
 			if block.Wait != "" {
-				require.NoError(t, listening(t.Context(), block.Wait), at)
+				require.Eventually(t, func() bool { return listens(t.Context(), block.Wait) }, blockTimeout, 100*time.Millisecond, at)
 			}
 		case block.Language == "text" && output != "":
 			require.NoError(t, Shown(block.Text, output), "%s; output:\n%s", at, output)
@@ -87,21 +91,13 @@ func runPage(t *testing.T, root string, blocks []Block) {
 	}
 }
 
-// listening waits until a server listens at address.
-func listening(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, blockTimeout)
-	defer cancel()
-	for {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err == nil {
-			return conn.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no server listens at %s: %w", address, err)
-		case <-time.After(100 * time.Millisecond):
-		}
+// listens reports whether a server listens at address.
+func listens(ctx context.Context, address string) bool {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = conn.Close()
 	}
+	return err == nil
 }
 
 // shell is a bash process with job control, so that "kill %1" ends a program and its children.
