@@ -109,7 +109,7 @@ type shell struct {
 
 func startShell(t *testing.T, dir string) *shell {
 	// The context of the test ends before the cleanup, which stops the programs of the page.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "--norc", "-m")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "--norc")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS"), "NO_COLOR=1", "COLUMNS=100")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -120,6 +120,8 @@ func startShell(t *testing.T, dir string) *shell {
 	cmd.Stdout, cmd.Stderr = write, write
 	require.NoError(t, cmd.Start())
 	require.NoError(t, write.Close())
+	_, err = io.WriteString(in, "set -m\n") // as an option of bash, -m requires a terminal
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		// Programs that the page has not stopped.
 		_, _ = io.WriteString(in, "kill $(jobs -p) 2>/dev/null; wait; exit\n")
