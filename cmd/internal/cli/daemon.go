@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -11,8 +10,9 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
 )
 
-// settleTime is the time after a start until the engine has usually claimed its apps for the first time.
-const settleTime = 15 * time.Second
+// engineSettlingTime is the settling time of serve engine. Until then, the engine has usually claimed all its apps for the first time, which
+// leaves memory that is not in use.
+const engineSettlingTime = 15 * time.Second
 
 type serveEngineCommand struct {
 	Config         string        `help:"${engineConfig}" placeholder:"FILE" env:"SCIMWRIGHT_ENGINE_CONFIG"`
@@ -99,9 +99,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 			}
 		}
 	}()
-	settled := time.AfterFunc(settleTime, debug.FreeOSMemory) // the first claims of all apps leave memory that is not in use
-	err = waitAndClose(in, d)
-	settled.Stop()
+	err = waitAndClose(in, d, engineSettlingTime)
 	close(ended)
 	<-reloaded
 	return err

@@ -191,7 +191,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	}
 	s.LogStart(in.ctx)
 	s.PrintWelcome(in.ctx, in.stdout)
-	return waitAndClose(in, s)
+	return waitAndClose(in, s, settlingTime)
 }
 
 // isBase reports whether a string is a URL to which paths can be appended.
@@ -247,7 +247,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	}
 	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL(), "tenants", len(configs))
 	s.PrintWelcome(in.stdout)
-	return waitAndClose(in, s)
+	return waitAndClose(in, s, settlingTime)
 }
 
 // refuse returns the leniencies that the flags disable.
@@ -296,26 +296,21 @@ func collectOften() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// settlingTime is the time after the start of a server until ReleaseMemory is called. The engine works on pending changes immediately after
-// the start, which also leaves memory that is not in use.
+// settlingTime is the time after the start of a sandbox or SCIM server until ReleaseMemory is called. The engine works on pending changes
+// immediately after the start, which also leaves memory that is not in use.
 const settlingTime = 5 * time.Second
 
-// waitAndClose waits until the context ends or a started server stops, and closes the server within shutdownTime.
-func waitAndClose(in *invocation, s server) error {
-	settled := time.NewTimer(settlingTime)
-	defer settled.Stop()
-	for running := true; running; {
-		select {
-		case <-settled.C:
-			s.ReleaseMemory()
-			continue
-		case <-in.ctx.Done():
-			fmt.Fprintln(in.stderr, "shutting down")
-		case <-s.Done():
-			in.log.ErrorContext(in.ctx, "server stopped unexpectedly", "error", s.Err())
-		}
-		running = false
+// waitAndClose waits until the context ends or a started server stops, and closes the server within shutdownTime. After the time settling,
+// it releases the memory of the start.
+func waitAndClose(in *invocation, s server, settling time.Duration) error {
+	settled := time.AfterFunc(settling, s.ReleaseMemory)
+	select {
+	case <-in.ctx.Done():
+		fmt.Fprintln(in.stderr, "shutting down")
+	case <-s.Done():
+		in.log.ErrorContext(in.ctx, "server stopped unexpectedly", "error", s.Err())
 	}
+	settled.Stop()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(in.ctx), shutdownTime)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {

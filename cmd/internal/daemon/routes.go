@@ -36,10 +36,9 @@ const maxStreams = 1000
 // handler returns the handler of all paths.
 func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	d.usage = newUsage(d.options.Limits, time.Now)
-	audit := newRecorder(d.db, d.options.Logger)
-	d.audit = audit
-	d.OnClose(audit.close)
-	g := &guard{db: d.db, usage: d.usage, audit: audit, settings: &d.settings, now: time.Now}
+	d.audit = newRecorder(d.db, d.options.Logger)
+	d.OnClose(d.audit.close)
+	g := &guard{db: d.db, usage: d.usage, audit: d.audit, settings: &d.settings, now: time.Now}
 	own, err := newOwn(&api{
 		db: d.db, store: d.store, hooks: d.hooks, now: time.Now, seal: d.seal, engineStore: d.engineStore, engine: d.engine,
 	}, g, d.options)
@@ -87,11 +86,11 @@ func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	for _, path := range slices.Compact(paths) {
 		mux.Handle(path, own)
 	}
-	served := d.traces.handler(d.serve(mux, audit))
+	served := d.traces.handler(d.serve(mux))
 	if d.options.NoConsole {
 		return served, nil
 	}
-	if d.console, err = d.newConsole(ctx, g, audit, served); err != nil {
+	if d.console, err = d.newConsole(ctx, g, d.audit, served); err != nil {
 		return nil, err
 	}
 	mux.Handle(consoleBase+"/", d.console)
@@ -139,7 +138,7 @@ func (d *Daemon) forgetting(next http.Handler) http.Handler {
 const readTime = 60 * time.Second
 
 // serve sets the exchange of each request, and completes it afterwards.
-func (d *Daemon) serve(next http.Handler, audit *recorder) http.Handler {
+func (d *Daemon) serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{}
 		ctx := context.WithValue(r.Context(), exchangeKey{}, x)
@@ -159,7 +158,7 @@ func (d *Daemon) serve(next http.Handler, audit *recorder) http.Handler {
 				x.release()
 			}
 			if x.audited != 0 {
-				audit.end(x.audited, answer.status)
+				d.audit.end(x.audited, answer.status)
 			}
 		}()
 		next.ServeHTTP(answer, r)

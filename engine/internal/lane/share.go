@@ -12,9 +12,9 @@ const (
 	claimLimit = 32
 	// countLimit is the maximum number of claimable lanes that a process counts.
 	countLimit = 1024
-	// shareMinimum is the number of lanes that a process may have even if its share is smaller: with a few lanes, a claim by another process
+	// ShareMinimum is the number of lanes that a process may have even if its share is smaller: with a few lanes, a claim by another process
 	// takes longer than the work.
-	shareMinimum = 2
+	ShareMinimum = 2
 )
 
 // counted returns the maximum number of claimable lanes that a process counts before a claim. If all of them are claimable, the share of
@@ -39,7 +39,7 @@ func share(p store.Claimable, own int, lanes float64) int {
 		running = max(running, int(lanes))
 	}
 	part := (running + p.Lanes + p.Processes - 1) / p.Processes
-	return max(part, shareMinimum) - own
+	return max(part, ShareMinimum) - own
 }
 
 // leave returns the time for which a process that has its share leaves a claimable lane to the others. It is longer than the interval of

@@ -44,9 +44,6 @@ const (
 	// shareBeats is the number of heartbeats whose lanes determine the share: their mean for the lanes that a process is to have, and their
 	// maximum for the lanes that it keeps, because apps often have work at the same times.
 	shareBeats = 4
-	// shareMinimum is the number of lanes that a process may have even if its share is smaller: with a few lanes, a claim by another process
-	// takes longer than the work.
-	shareMinimum = 2
 	// tolerance is the part of the share by which a process may exceed it, and another process may be below it, before lanes are handed over.
 	tolerance = 0.1
 )
@@ -104,7 +101,7 @@ func (s *share) surplus(now reading, pause time.Duration) int {
 		return 0
 	}
 	part, peak := s.part()
-	most := max(int(math.Ceil(peak)), shareMinimum)
+	most := max(int(math.Ceil(peak)), lane.ShareMinimum)
 	// If lanes run only for a short time, the number of running lanes may be high by chance. The mean is then lower, and limits the surplus.
 	running := min(now.load.Running, int(math.Round(min(s.since(1, now), s.since(shareBeats, now)))))
 	if running <= most || float64(running) <= part*(1+tolerance) && s.least >= part*(1-tolerance) {
