@@ -316,7 +316,8 @@ func testServedReplicas(t *testing.T, databaseURL string) {
 	}
 }
 
-// TestReplicas_ServeSCIMChaos checks that a limited failure affects requests to both servers together, and again after both have ended.
+// TestReplicas_ServeSCIMChaos checks that two servers together return the errors of a quirk with a limited number, and return them again
+// after both servers were started again.
 func TestReplicas_ServeSCIMChaos(t *testing.T) {
 	t.Parallel()
 	o := sandbox.SCIMOptions{

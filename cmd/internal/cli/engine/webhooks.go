@@ -264,7 +264,7 @@ func (c *rotateWebhookCommand) Run(in *Invocation, g *Commands) error {
 type lettersCommand struct {
 	endpoint
 	Waiting bool `help:"List the messages that wait for a retry instead."`
-	Limit   int  `help:"Maximum number of letters, at most 100." default:"100"`
+	Limit   int  `help:"Maximum number of messages, at most 100." default:"100"`
 }
 
 // Run lists letters.
