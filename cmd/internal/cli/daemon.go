@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
 )
 
-// engineSettlingTime is the settling time of serve engine. Until then, the engine has usually claimed all its apps for the first time, which
-// leaves memory that is not in use.
+// engineSettlingTime is the settling time of serve engine. Until then, the engine has usually claimed all its apps for the first time,
+// which leaves memory that is not in use.
 const engineSettlingTime = 15 * time.Second
 
 type serveEngineCommand struct {
