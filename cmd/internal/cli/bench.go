@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/bench"
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/scheme"
 )
 
 type benchCommand struct {
@@ -47,7 +48,7 @@ func (c *benchCommand) Run(in *invocation) error {
 	}
 	report, err := bench.Run(in.ctx, o)
 	for _, t := range o.Targets {
-		t.Transport.(*http.Transport).CloseIdleConnections()
+		t.Transport.(*scheme.Transport).CloseIdleConnections()
 	}
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (c *benchCommand) options() (bench.Options, error) {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 		transport.MaxIdleConnsPerHost = c.Clients
 		transport.DisableCompression = true // the numbers must not include the cost of compression
-		t.Transport = transport
+		t.Transport = scheme.New(transport)
 		o.Targets = append(o.Targets, t)
 	}
 	if err := o.Check(); err != nil {

@@ -42,6 +42,7 @@ type commands struct {
 	Bench   benchCommand    `cmd:"" help:"Measure a SCIM server, or two servers in turns, with users that are removed again."`
 	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API, or of serve engine."`
 	Engine  engine.Commands `cmd:"" help:"Operate the provisioning engine of a running sandbox or of serve engine, and show its state."`
+	Doctor  doctorCommand   `cmd:"" help:"Check the ports, data directory, database, clock and targets, and say what to do."`
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
 	} `cmd:"" help:"Manage API tokens."`

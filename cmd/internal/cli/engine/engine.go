@@ -63,7 +63,7 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{}}
+	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{next: api.HTTP.Transport}}
 	if strings.HasSuffix(api.BaseURL, servicePrefix) {
 		s.service = true
 		s.engine = client.New(api.BaseURL, api.Token)
@@ -76,11 +76,14 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 }
 
 // lastResponse stores the body of the last response, which --json prints.
-type lastResponse struct{ body []byte }
+type lastResponse struct {
+	next http.RoundTripper
+	body []byte
+}
 
 // RoundTrip implements http.RoundTripper.
 func (l *lastResponse) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := http.DefaultTransport.RoundTrip(r)
+	res, err := l.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
