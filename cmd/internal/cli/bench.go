@@ -25,7 +25,7 @@ type benchCommand struct {
 	Duration time.Duration `help:"${benchDuration}" default:"5s"`
 	Timeout  time.Duration `help:"Time limit of the load. The removal of the created objects follows." default:"30m"`
 	CAFile   string        `help:"PEM file with certificates to trust in addition to those of the system." type:"path" placeholder:"FILE"`
-	JSON     string        `name:"json" help:"Write the result to a file as JSON." type:"path" placeholder:"FILE"`
+	JSON     string        `name:"json" help:"${benchJSON}" type:"path" placeholder:"FILE"`
 	YesWrite bool          `help:"Allow the run to create and remove users and a group. Required."`
 }
 
@@ -40,7 +40,7 @@ func (c *benchCommand) Run(in *invocation) error {
 	}
 	o.Progress = func(line string) { fmt.Fprintln(in.stderr, line) }
 	var file *os.File
-	if c.JSON != "" {
+	if c.JSON != "" && c.JSON != "-" {
 		if file, err = os.Create(c.JSON); err != nil {
 			return frame.Usage(fmt.Sprintf("--json: %v", err))
 		}
@@ -53,9 +53,13 @@ func (c *benchCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(in.stdout, report.Text())
+	if c.JSON == "-" {
+		err = report.WriteJSON(in.stdout)
+	} else {
+		fmt.Fprint(in.stdout, report.Text())
+	}
 	if file != nil {
-		err = errors.Join(report.WriteJSON(file), file.Close())
+		err = errors.Join(err, report.WriteJSON(file), file.Close())
 	}
 	return errors.Join(err, report.Err())
 }

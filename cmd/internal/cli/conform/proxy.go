@@ -68,7 +68,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	transport.DisableCompression = true
-	files, err := c.open(in.stdout)
+	files, err := c.open(in.stdout, &c.printing)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (c *judgeCommand) Run(in *invocation) error {
 	if err != nil {
 		return usage("%s: %v", c.Recording, err)
 	}
-	files, err := c.open(in.stdout)
+	files, err := c.open(in.stdout, &c.printing)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 // Commands is the group of commands. The help lists them in the order of the embedded structs.
 type Commands struct {
 	remote.Connection
-	JSON bool `name:"json" help:"Print the response of the API unchanged."`
+	JSON bool `name:"json" help:"Print the response of the API unchanged; {} if it is empty."`
 
 	taskCommands
 	principalCommands
@@ -111,8 +111,14 @@ func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
 	return s, a, err
 }
 
-// show prints the last response: unchanged with --json, otherwise the page that the function text writes.
-func (s *session) show(text func(*page)) error { return s.print(s.sent.body, text) }
+// show prints the last response: unchanged with --json ({} if it has no body), otherwise the page that the function text writes.
+func (s *session) show(text func(*page)) error {
+	body := s.sent.body
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	return s.print(body, text)
+}
 
 // print prints a response: with --json the JSON in raw, otherwise the page that the function text writes.
 func (s *session) print(raw json.RawMessage, text func(*page)) error {
