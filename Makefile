@@ -119,6 +119,10 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/generated/operations.md is derived from the results of the packages below it
 
+.PHONY: third-party
+third-party: ## rewrite THIRD_PARTY.md: the modules that the programs contain, and their licenses
+	go test -count=1 ./internal/thirdparty -run TestPage_Current -update
+
 .PHONY: pictures
 pictures: ## take the pictures of docs/console.md with Chromium
 	SCIMWRIGHT_REQUIRE_CHROMIUM=1 SCIMWRIGHT_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 \

@@ -36,6 +36,7 @@ var Rules = []Rule{
 	{Package: "internal/errtext", Why: "the formatting of errors does not depend on the package that returns them"},
 	{Package: "internal/outage", StdlibOnly: true, Why: "servers recognize the error of a database without its driver or store"},
 	{Package: "internal/docpages", StdlibOnly: true, Why: "the pages are run with the commands that they name, not with packages"},
+	{Package: "internal/thirdparty", Why: "the list of modules comes from the go command, not from packages"},
 	{Package: "internal/counted", StdlibOnly: true, Why: "texts with numbers do not depend on what is counted"},
 	{Package: "internal/openapi", StdlibOnly: true, Why: "the parts of an OpenAPI document do not depend on the API that one describes"},
 	{Package: "internal/rest", May: []string{"internal/openapi", "internal/outage", "scim"}, Tests: []string{"internal/docstore"},

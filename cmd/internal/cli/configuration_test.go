@@ -64,8 +64,8 @@ func writeCommand(page *strings.Builder, n *kong.Node, members map[string][]stri
 		writeFlags(page, path, n.Help, n, nil)
 	} else {
 		writeFlags(page, path, n.Help, n, members)
-		fmt.Fprintf(page, "\nMembers of the configuration file without a flag. ID is the id of an app, and [] an element of a list; the members of a "+
-			"tenant in `tenants` are those of `tokens` and `apps`.\n\n| Member | Type | Meaning |\n|---|---|---|\n")
+		fmt.Fprintf(page, "\nMembers of the configuration file without a flag. ID is the id of an app, and [] an element of a list; the "+
+			"members of a tenant in `tenants` are those of `tokens` and `apps`.\n\n| Member | Type | Meaning |\n|---|---|---|\n")
 		for _, s := range others {
 			fmt.Fprintf(page, "| `%s` | %s | %s |\n", s.Path, s.Type, cell(s.Help))
 		}
