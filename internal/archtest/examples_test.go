@@ -28,7 +28,10 @@ var withoutExamples = map[string]string{
 }
 
 // notRun lists the examples without output, which are only compiled, with the reasons.
-var notRun = map[string]string{"engine/sqlstore ExampleOpen_postgres": "it requires PostgreSQL"}
+var notRun = map[string]string{
+	"engine/sqlstore ExampleOpen_postgres":     "it requires PostgreSQL",
+	"scimserver/sqlstore ExampleOpen_postgres": "it requires PostgreSQL",
+}
 
 // minExamples is the number of examples that go test runs at least.
 const minExamples = 25
