@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,7 +30,9 @@ var withoutExamples = map[string]string{
 
 // notRun lists the examples without output, which are only compiled, with the reasons.
 var notRun = map[string]string{
+	"conformance/conformancetest ExampleRun":   "it shows a call in a test, which needs a *testing.T",
 	"engine/sqlstore ExampleOpen_postgres":     "it requires PostgreSQL",
+	"mgmtapi ExampleOpen_postgres":             "it requires PostgreSQL",
 	"scimserver/sqlstore ExampleOpen_postgres": "it requires PostgreSQL",
 }
 
@@ -49,7 +52,7 @@ func TestPublicPackages_Examples(t *testing.T) {
 			for _, example := range doc.Examples(parsed) {
 				name := p + " Example" + example.Name
 				runs := example.Output != "" || example.EmptyOutput
-				require.Equal(t, notRun[name] == "", runs, "%s: go test runs only an example with output", name)
+				assert.Equal(t, notRun[name] == "", runs, "%s: go test runs only an example with output", name)
 				if runs {
 					count++
 				}
