@@ -99,14 +99,14 @@ func (c chaos) run(t *testing.T, url string) {
 
 	stop := make(chan struct{})
 	kills, stops := c.disturb(fleet, stop)
-	aims := c.aimStops(t, db, kept, target, fleet, stop)
+	aims := c.aimAll(t, db, kept, target, fleet, stop)
 	c.change(t, db, kept)
 	close(stop)
 	killed, stopped, aimed := <-kills, <-stops, <-aims
 	begun := time.Now()
 	problems := c.settle(t, kept, aimed)
 	counts, violations := target.counts()
-	t.Logf("%d kills, %d stops, %d aimed stops; settled after %s; the target counted %v", killed, stopped, len(aimed),
+	t.Logf("%d kills, %d stops, %d aimed; settled after %s; the target counted %v", killed, stopped, len(aimed),
 		time.Since(begun).Round(time.Millisecond), counts)
 	require.Empty(t, append(problems, c.wrong(t, db, target)...), "end states of lanes and accounts")
 	require.Empty(t, violations)
@@ -133,7 +133,7 @@ func (c chaos) deadlocks(t *testing.T, db *sqldb.DB) (n int64) {
 }
 
 // disturb kills and stops processes until stop is closed, and then sends the numbers. Each half of the processes is disturbed by a
-// goroutine of its own, so that at most two processes are down, and a third one by aimStops.
+// goroutine of its own, so that at most two processes are down, and a third one by aimAll.
 func (c chaos) disturb(fleet *disturbed, stop chan struct{}) (kills, stops chan int64) {
 	kills, stops = make(chan int64, 1), make(chan int64, 1)
 	var killed, stopped atomic.Int64

@@ -17,20 +17,34 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// aim stops the process that sends the next change of an app, before the process gets the response. The process continues after another
-// one has taken over the lane of the app, has sent a newer change of the same user, has rechecked the user, and has released the lane. The
-// result of the first process then arrives at a lane that no process works on.
+// aim ends the process that sends the next change of an app, before the process gets the response.
 type aim struct {
 	app  string
-	late bool                             // the change takes effect at the end of the stop, otherwise before
-	stop func(process string) (int, bool) // returns the index of the process
+	kind aimKind
+	end  func(process string) (int, bool) // stops or kills the process, and returns its index
 
-	stopped chan int      // receives the index of the process after it was stopped
-	apply   chan struct{} // closed when a late change may take effect
-	done    chan struct{} // closed after the change has taken effect
+	ended chan int      // receives the index of the process
+	apply chan bool     // receives whether the change takes effect
+	done  chan struct{} // closed afterwards
 }
 
-// aimed stops the process if the request is the one that the aim waits for. It returns the aim, or nil.
+// aimKind is what happens to the process and to its change.
+type aimKind int
+
+const (
+	// aimKill: the process is killed. Its change takes effect after the next owner of the lane has sent a newer one, and earlier than the
+	// time limit of a request.
+	aimKill aimKind = iota
+	// aimLate: the process is stopped. Another process takes over the lane, sends a newer change of the same user, rechecks the user and
+	// releases the lane. Then the change takes effect, and the process continues. No process works on the lane at this time.
+	aimLate
+	// aimEarly is aimLate, but the change takes effect before the stop.
+	aimEarly
+
+	aimKinds
+)
+
+// aimed ends the process if the request is the one that the aim waits for. It returns the aim, or nil.
 func (f *fleetTarget) aimed(app, process string, r *http.Request, body []byte) *aim {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,21 +52,17 @@ func (f *fleetTarget) aimed(app, process string, r *http.Request, body []byte) *
 	if a == nil || a.app != app || r.Method == http.MethodPost || !titleMember.Match(body) {
 		return nil
 	}
-	i, ok := a.stop(process)
+	i, ok := a.end(process)
 	if !ok {
 		return nil
 	}
 	f.aim = nil
-	a.stopped <- i
+	a.ended <- i
 	return a
 }
 
-// wait waits until the change of the aim may take effect.
-func (a *aim) wait() {
-	if a.late {
-		<-a.apply
-	}
-}
+// applied waits until the change takes effect. It returns false if it does not.
+func (a *aim) applied() bool { return a.kind == aimEarly || <-a.apply }
 
 // setAim sets the aim of the next requests, nil for none.
 func (f *fleetTarget) setAim(a *aim) {
@@ -82,15 +92,19 @@ type disturbed struct {
 	locks []sync.Mutex
 }
 
-// stopSender locks and stops a process. It returns the index of the process, or false if the process is not running or is locked.
-func (d *disturbed) stopSender(process string) (int, bool) {
+// end locks a process, and stops or kills it. It returns the index of the process, or false if the process is not running or is locked.
+func (d *disturbed) end(process string, kind aimKind) (int, bool) {
 	for i := range d.locks {
 		if !d.locks[i].TryLock() {
 			continue
 		}
 		if d.process(i) == process {
-			d.signal(i, syscall.SIGSTOP)
-			waitStopped(d.all[i].Process.Pid)
+			if kind == aimKill {
+				d.kill(i)
+			} else {
+				d.signal(i, syscall.SIGSTOP)
+				waitStopped(d.all[i].Process.Pid)
+			}
 			return i, true
 		}
 		d.locks[i].Unlock()
@@ -134,9 +148,9 @@ func atRest(t *testing.T, kept *sqlstore.Store, app string) bool {
 	return err == nil && pending == 0 && l.NextAt.IsZero()
 }
 
-// aimStops stops processes by aims, each at a user of an app of its own, until stop is closed. Afterwards it sends the apps. The first
-// change takes effect late, the second one before the stop, and so on.
-func (c chaos) aimStops(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target *fleetTarget, fleet *disturbed, stop chan struct{}) chan []string {
+// aimAll ends processes by aims of all kinds in turns, each at a user of an app of its own, until stop is closed. Afterwards it sends the
+// apps.
+func (c chaos) aimAll(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target *fleetTarget, fleet *disturbed, stop chan struct{}) chan []string {
 	aimed := make(chan []string, 1)
 	go func() {
 		var apps []string
@@ -147,9 +161,10 @@ func (c chaos) aimStops(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target
 				return
 			default:
 			}
-			app := fmt.Sprint("aimed-", n)
+			app, kind := fmt.Sprint("aimed-", n), aimKind(n)%aimKinds
 			apps = append(apps, app)
-			if why := c.aimStop(t, db, kept, target, fleet, app, n%2 == 0); why != "" {
+			r := aimRun{chaos: c, t: t, db: db, kept: kept, target: target, fleet: fleet, app: app}
+			if why := r.run(kind); why != "" {
 				t.Errorf("%s: %s", app, why)
 				return
 			}
@@ -158,50 +173,74 @@ func (c chaos) aimStops(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target
 	return aimed
 }
 
-// aimStop stops one process. It returns the reason if it cannot.
-func (c chaos) aimStop(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target *fleetTarget, fleet *disturbed, app string, late bool) string {
-	const id = "u-0"
-	limit := 2*deadline + 3*c.lease + c.requestTimeout
-	title := 0
-	change := func() bool {
-		title++
-		err := putUser(t, db, kept, app, id, engine.Active, title)
-		if err != nil {
-			t.Error("change:", err)
-		}
-		return err == nil
-	}
-	if !change() || !poll(limit, func() bool { return target.title(app) == "1" && atRest(t, kept, app) }) {
+// aimRun is one aim.
+type aimRun struct {
+	chaos
+	t      *testing.T
+	db     *sqldb.DB
+	kept   *sqlstore.Store
+	target *fleetTarget
+	fleet  *disturbed
+	app    string
+	title  int // of the last change
+}
+
+// run returns the reason if it cannot end a process.
+func (r *aimRun) run(kind aimKind) string {
+	limit := 2*deadline + 3*r.lease + r.requestTimeout
+	sent := func() bool { return r.target.title(r.app) == strconv.Itoa(r.title) }
+	rests := func() bool { return sent() && atRest(r.t, r.kept, r.app) }
+	if !r.change() || !poll(limit, rests) {
 		return "the account is not created"
 	}
-	a := &aim{app: app, late: late, stop: fleet.stopSender, stopped: make(chan int, 1), apply: make(chan struct{}), done: make(chan struct{})}
-	target.setAim(a)
-	defer target.setAim(nil)
-	stopped := -1
-	for begun := time.Now(); stopped < 0; {
-		if time.Since(begun) > limit || !change() {
+	a := &aim{
+		app: r.app, kind: kind, end: func(process string) (int, bool) { return r.fleet.end(process, kind) },
+		ended: make(chan int, 1), apply: make(chan bool, 1), done: make(chan struct{}),
+	}
+	r.target.setAim(a)
+	defer r.target.setAim(nil)
+	i := -1
+	for begun := time.Now(); i < 0; {
+		if time.Since(begun) > limit || !r.change() {
 			return "no change reaches the target"
 		}
 		select {
-		case stopped = <-a.stopped:
-		case <-time.After(c.lease): // another stop or a kill has locked the owner of the lane
+		case i = <-a.ended:
+		case <-time.After(r.lease): // another stop or a kill has locked the owner of the lane
 		}
 	}
-	defer fleet.locks[stopped].Unlock()
-	change()
-	newest := strconv.Itoa(title)
-	taken := poll(limit, func() bool { return target.title(app) == newest && atRest(t, kept, app) })
-	close(a.apply)
+	ended := time.Now()
+	defer r.fleet.locks[i].Unlock()
+	r.change()
+	if kind == aimKill {
+		poll(r.requestTimeout, sent)
+		a.apply <- time.Since(ended) < r.requestTimeout
+		<-a.done
+		r.fleet.restart(i)
+		return ""
+	}
+	taken := poll(limit, rests)
+	a.apply <- true
 	<-a.done
-	requests := target.requests(app)
-	fleet.signal(stopped, syscall.SIGCONT)
+	requests := r.target.requests(r.app)
+	r.fleet.signal(i, syscall.SIGCONT)
 	if !taken {
 		return "no other process takes over the lane and sends the newer change"
 	}
 	if *chaosWithout != "" {
-		limit = 2 * c.lease
+		limit = 2 * r.lease
 	}
 	// The process requeues the user, which the owner of the lane reads. Until then it must not be killed.
-	poll(limit, func() bool { return target.requests(app) > requests && atRest(t, kept, app) })
+	poll(limit, func() bool { return r.target.requests(r.app) > requests && rests() })
 	return ""
+}
+
+// change commits a change of the user.
+func (r *aimRun) change() bool {
+	r.title++
+	err := putUser(r.t, r.db, r.kept, r.app, "u-0", engine.Active, r.title)
+	if err != nil {
+		r.t.Error("change:", err)
+	}
+	return err == nil
 }

@@ -26,7 +26,7 @@ type fleetTarget struct {
 	arrived            func(app, process string, at time.Time) // called for each request; may be nil
 
 	mu      sync.Mutex
-	aim     *aim // the stop of a process by one of its requests; may be nil
+	aim     *aim // ends the sender of a request; may be nil
 	apps    map[string]*enginetest.Target
 	epoch   map[string]int64     // the highest epoch of each app
 	owner   map[string]string    // the process of each app and epoch
@@ -102,8 +102,9 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	if a := f.aimed(name, process, r, body); a != nil {
 		defer close(a.done)
-		a.wait()
-		reply(w, f.apply(name, epoch, r, body))
+		if a.applied() {
+			reply(w, f.apply(name, epoch, r, body))
+		}
 		return
 	}
 	x := rand.Float64()
