@@ -56,6 +56,10 @@ type Collection[T any] interface {
 	// count and such a page cost the same in a collection of any size. A deletion costs a little more. Positioned returns the collection.
 	Positioned() Collection[T]
 
+	// Numbered does the same as Positioned. In addition, on SQLite, the id of a document may contain its number, so that the document is found
+	// without an index of ids: Insert with an empty id creates such an id. See AssignsIDs. Numbered returns the collection.
+	Numbered() Collection[T]
+
 	// CachedReads marks a collection whose documents are cached, if the database caches rows (see sqldb.Rows). Reads outside of transactions
 	// then may return a document without a query. CachedReads returns the collection.
 	CachedReads() Collection[T]

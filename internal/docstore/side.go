@@ -144,12 +144,13 @@ func (t *table) revise(ctx context.Context, tx *Tx, v revision) (row, error) {
 
 // stored reads the row of a document, without its text, and the values of its indexes. On PostgreSQL, it locks the row.
 func (t *table) stored(ctx context.Context, tx *Tx, id string) (r row, k keys, err error) {
-	query := t.selectPlainSQL + " WHERE id = ?"
+	where, args := t.byID(id)
+	query := t.selectPlainSQL + " WHERE " + where
 	if tx.sql.Dialect() == sqldb.Postgres {
 		query += " FOR UPDATE"
 	}
 	found := false
-	err = t.stream(ctx, tx, columns{}, query, []any{id}, func(read *row) (err error) {
+	err = t.stream(ctx, tx, columns{}, query, args, func(read *row) (err error) {
 		found, r = true, *read
 		r.text = nil
 		k, err = t.storedKeys(read)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -27,20 +28,24 @@ type table struct {
 	err        error              // why the declaration is invalid; Open returns it
 	cached     bool               // see Collection.Cached
 	positioned bool               // see Collection.Positioned
+	numbered   bool               // see Collection.Numbered
+	numbering  atomic.Bool        // the collection is Numbered, and its store is on SQLite
 	recent     bool               // see Collection.CachedReads
 	related    bool               // a Link reads the collection
 	tag        uint16             // of cached rows
 	flat       bool               // copies of a document share no memory
 	blank      func() any         // returns a pointer to a new document
 
-	insertSQL, updateSQL, deleteSQL string
-	insertReturningSQL              string // insertSQL with a clause that returns the seq
-	insertMarks                     string // placeholders of insertSQL for one document
-	reviseSQL                       string // updates a document whose single-valued indexes do not change
-	selectPlainSQL                  string // selectSQL without the key of an order and without a link
-	versionSQL                      string // selects the document with a seq and a rev
+	insertSQL, updateSQL string // updateSQL ends before the condition for the id
+	insertNumberedSQL    string // insertSQL with the columns seq and numbered
+	insertReturningSQL   string // insertSQL with a clause that returns the seq
+	lastSQL              string // selects the greatest seq that was used
+	insertMarks          string // placeholders of insertSQL for one document
+	reviseSQL            string // updates a document whose single-valued indexes do not change
+	selectPlainSQL       string // selectSQL without the key of an order and without a link
+	versionSQL           string // selects the document with a seq and a rev
 
-	gets    sync.Map // columns -> statement of getSQL
+	gets    sync.Map // getKey -> statement of getSQL
 	selects sync.Map // columns -> result of selectSQL
 }
 
@@ -123,9 +128,11 @@ func newTable(name string, indexes []index) *table {
 	t.selectPlainSQL = "SELECT " + plainNames + ", doc FROM " + t.quoted
 	t.versionSQL = t.selectPlainSQL + " WHERE seq = ? AND rev = ?"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
-	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
+	t.insertNumberedSQL = "INSERT INTO " + t.quoted + " (" + names + ", seq, numbered) VALUES (" + marks + ", ?, ?)"
+	t.lastSQL = "SELECT MAX(COALESCE((SELECT MAX(seq) FROM " + t.quoted + "), 0), " +
+		"COALESCE((SELECT last FROM {docstore_numbers} WHERE collection = ?), 0))"
+	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE "
 	t.reviseSQL = t.revisionSQL("")
-	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
 	return t
 }
 
@@ -189,13 +196,20 @@ func (t *table) composeSelect(with columns) string {
 	return names + " FROM " + t.quoted
 }
 
-// getSQL returns the statement that reads a document by its id.
-func (t *table) getSQL(with columns) string {
-	if text, ok := t.gets.Load(with); ok {
+// getKey selects a statement of getSQL.
+type getKey struct {
+	columns
+	where string
+}
+
+// getSQL returns the statement that reads a document with a condition for its id.
+func (t *table) getSQL(with columns, where string) string {
+	key := getKey{with, where}
+	if text, ok := t.gets.Load(key); ok {
 		return text.(string)
 	}
-	text := t.selectSQL(with) + " WHERE id = ?"
-	t.gets.Store(with, text) // a program uses few combinations of columns
+	text := t.selectSQL(with) + " WHERE " + where
+	t.gets.Store(key, text) // a program uses few combinations of columns
 	return text
 }
 

@@ -65,7 +65,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 			declared = append(declared,
 				docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
 		}
-		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Positioned().CachedReads()
+		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Numbered().CachedReads()
 		k.texts = docstore.TextsOf(k.docs)
 		if rt.Schema.ID == scim.UserSchema {
 			k.groups = docstore.NewLink(l.members, byMember)

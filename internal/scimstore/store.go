@@ -18,12 +18,17 @@ var (
 	_ scimserver.Store     = (*Store)(nil)
 	_ scimserver.Batcher   = (*Store)(nil)
 	_ scimserver.RawReader = (*Store)(nil)
+
+	_ scimserver.IDAssigner = (*Store)(nil)
 )
 
 // New returns the store of a layout on docs, which was opened with the layout's tables.
 func New(docs *docstore.Store, l *Layout) *Store {
 	return &Store{docs: docs, layout: l}
 }
+
+// AssignsIDs implements scimserver.IDAssigner. On SQLite, the id of a resource contains its number.
+func (s *Store) AssignsIDs() bool { return docstore.AssignsIDs(s.layout.types[0].docs) }
 
 // Get implements scimserver.Store.
 func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, error) {
@@ -110,7 +115,7 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 			docstore.Remember(k.docs, tx, doc, prepared[i], k.groups)
 		}
 		for i, made := range all {
-			joining, err := s.joining(ctx, tx, made.ID, made.Members)
+			joining, err := s.joining(ctx, tx, stored[i].ID, made.Members)
 			if err == nil {
 				err = s.join(ctx, tx, joining)
 			}
