@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestNumbered_UseIndexes(t *testing.T) {
 	sorted := func(q query) (string, []any) {
 		w, err := tb.walk(q)
 		require.NoError(t, err)
+		if w.order != nil {
+			w.at = slices.Index(w.stretches, withValue) // every document has an id
+		}
 		clauses, args := w.clauses(0, 100)
 		return tb.selectSQL(columns{}) + clauses, args
 	}
@@ -54,7 +58,7 @@ func TestNumbered_UseIndexes(t *testing.T) {
 		text, args := sorted(q)
 		plan := explained(t, db, text, args)
 		require.NotRegexp(t, `SCAN numbers(\||$)`, plan)
-		require.Contains(t, plan, "USING COVERING INDEX numbers__id")
+		require.Contains(t, plan, "USING INDEX numbers__id")
 		require.Contains(t, plan, "USING INTEGER PRIMARY KEY (rowid")
 	}
 }

@@ -160,9 +160,22 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		return nil
 	}
 	renamed := old.Display != rec.Display
-	if change.Empty() && !renamed && !k.guarded {
-		err = s.docs.UpdateUnguarded(ctx, revise)
-	} else {
+	err = errGuarded
+	if ungrouped := old.Groups != nil && len(old.Groups) == 0; change.Empty() && !k.guarded && (!renamed || ungrouped) {
+		err = s.docs.UpdateUnguarded(ctx, func(tx *docstore.Tx) error {
+			if renamed { // the resource may have become a member in the meantime
+				member, err := docstore.Exists(ctx, s.layout.members, tx, docstore.Eq(byMember, rec.ID))
+				if err == nil && member {
+					err = errGuarded
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return revise(tx)
+		})
+	}
+	if errors.Is(err, errGuarded) {
 		err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
 			// Members are locked before the group, as in Delete, which locks a member and then its groups: two transactions that lock the same
 			// rows in the same order cannot deadlock.
@@ -187,6 +200,9 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 	}
 	return stored, nil
 }
+
+// errGuarded means that a change needs a transaction in which a statement may fail after the first change.
+var errGuarded = errors.New("scimstore: the change affects memberships")
 
 // previous reads the state that a record replaces, for a caller that does not pass it.
 func (s *Store) previous(ctx context.Context, k *kind, rec *scimserver.Record) (*scimserver.Record, error) {
