@@ -139,6 +139,9 @@ func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 			column: column{name: ix.Name, kind: ix.Kind, multi: ix.Multi}, unique: ix.Unique, version: ix.Version,
 			values: func(document any) []any { return ix.Values(document.(*T)) },
 		}
+		if ix.Same != nil {
+			erased[i].same = func(a, b any) bool { return ix.Same(a.(*T), b.(*T)) }
+		}
 	}
 	t := newTable(name, erased)
 	t.flat, t.blank = isFlat(reflect.TypeFor[T]()), func() any { return new(T) }

@@ -208,20 +208,6 @@ func (t *table) count(ctx context.Context, q Reader, where string, args []any) (
 	return n, t.wrap(err)
 }
 
-// Exists reports whether a document matches the condition.
-func Exists(ctx context.Context, c Table, q Reader, cond Cond) (found bool, err error) {
-	t := c.core()
-	where, args, err := t.where(cond)
-	if err != nil {
-		return false, t.wrap(err)
-	}
-	err = sqldb.Each(sqldb.Brief(ctx, q), q, 1, "SELECT 1 FROM "+t.quoted+where+" LIMIT 1", args, func([]driver.Value) error {
-		found = true
-		return sqldb.ErrStop
-	})
-	return found, t.wrap(err)
-}
-
 // Revisions passes the ids and revisions of the documents with the ids to the function use, in the order of the ids' bytes. lock is a clause
 // of PostgreSQL that locks the rows, such as " FOR UPDATE", or empty.
 func Revisions(ctx context.Context, c Table, tx *Tx, ids []string, lock string, use func(id string, rev int64)) error {

@@ -55,6 +55,7 @@ type index struct {
 	unique  bool
 	version int
 	values  func(document any) []any // computes the values for a pointer to a document
+	same    func(a, b any) bool      // see Index.Same; may be nil
 
 	insertSQL, deleteSQL string // statements for the side table
 }
@@ -289,29 +290,49 @@ func (t *table) keysOf(document any) (keys, error) {
 	k := keys{single: make([]any, 0, len(t.indexes)), multi: make([][]any, len(t.indexes))}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		values := ix.values(document)
-		if !ix.multi && len(values) == 1 { // the usual case needs no list
-			key, err := ix.key(values[0])
+		if ix.multi {
+			found, err := ix.keysOf(document)
 			if err != nil {
-				return k, fmt.Errorf("index %s: %w", ix.name, err)
+				return k, err
 			}
-			k.single = append(k.single, key)
+			k.multi[i] = found
 			continue
 		}
-		found, err := ix.keys(values)
+		key, err := ix.keyOf(document)
 		if err != nil {
-			return k, fmt.Errorf("index %s: %w", ix.name, err)
+			return k, err
 		}
-		switch {
-		case ix.multi:
-			k.multi[i] = found
-		case len(found) == 0:
-			k.single = append(k.single, nil)
-		default:
-			k.single = append(k.single, found[0])
-		}
+		k.single = append(k.single, key)
 	}
 	return k, nil
+}
+
+// keysOf computes the values of the index for a document.
+func (ix *index) keysOf(document any) ([]any, error) {
+	found, err := ix.keys(ix.values(document))
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", ix.name, err)
+	}
+	return found, nil
+}
+
+// keyOf computes the value of a single-valued index for a document, or nil.
+func (ix *index) keyOf(document any) (key any, err error) {
+	values := ix.values(document)
+	if len(values) == 1 { // the usual case needs no list
+		if key, err = ix.key(values[0]); err != nil {
+			err = fmt.Errorf("index %s: %w", ix.name, err)
+		}
+		return key, err
+	}
+	found, err := ix.keys(values)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("index %s: %w", ix.name, err)
+	case len(found) == 0:
+		return nil, nil
+	}
+	return found[0], nil
 }
 
 // keys converts the values of one document: without duplicates and nil.

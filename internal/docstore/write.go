@@ -23,19 +23,24 @@ type encoded struct {
 
 // encode encodes a document. Types with an AppendJSON method encode themselves directly: encoding/json would read their output again.
 func (t *table) encode(document any) (e encoded, err error) {
-	if own, ok := document.(interface{ AppendJSON([]byte) []byte }); ok {
-		e.text = own.AppendJSON(nil)
-	} else {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false) // store the characters <, > and & as they are
-		if err := enc.Encode(document); err != nil {
-			return e, t.wrap(err)
-		}
-		e.text = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if e.text, err = t.text(document); err == nil {
+		e.keys, err = t.keysOf(document)
 	}
-	e.keys, err = t.keysOf(document)
 	return e, t.wrap(err)
+}
+
+// text returns the JSON text of a document.
+func (t *table) text(document any) ([]byte, error) {
+	if own, ok := document.(interface{ AppendJSON([]byte) []byte }); ok {
+		return own.AppendJSON(nil), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // store the characters <, > and & as they are
+	if err := enc.Encode(document); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // firstRevision is the revision of a new document. Its type is that of integers in the driver, which then needs no conversion.
@@ -145,19 +150,23 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	if !validID(id) {
 		return row{}, t.notFound(id)
 	}
-	e, err := t.encode(document)
-	if err != nil {
-		return row{}, err
-	}
 	if t.hasMulti() {
-		old, oldKeys, err := t.stored(ctx, tx, id)
+		old, before, err := t.stored(ctx, tx, id)
 		switch {
 		case err != nil:
 			return row{}, err
 		case rev != 0 && rev != old.rev:
 			return row{}, t.conflict(id, rev, old.rev)
 		}
-		return t.revise(ctx, tx, t.revision(old, oldKeys, e))
+		v, err := t.revision(old, before, document)
+		if err != nil {
+			return row{}, err
+		}
+		return t.revise(ctx, tx, v)
+	}
+	e, err := t.encode(document)
+	if err != nil {
+		return row{}, err
 	}
 	if err := tx.changes(ctx, t); err != nil {
 		return row{}, t.wrap(err)

@@ -161,10 +161,10 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 	}
 	renamed := old.Display != rec.Display
 	err = errGuarded
-	if ungrouped := old.Groups != nil && len(old.Groups) == 0; change.Empty() && !k.guarded && (!renamed || ungrouped) {
+	if ungrouped := k.groups != nil && old.Groups != nil && len(old.Groups) == 0; change.Empty() && !k.guarded && (!renamed || ungrouped) {
 		err = s.docs.UpdateUnguarded(ctx, func(tx *docstore.Tx) error {
 			if renamed { // the resource may have become a member in the meantime
-				member, err := docstore.Exists(ctx, s.layout.members, tx, docstore.Eq(byMember, rec.ID))
+				member, err := k.groups.Any(ctx, tx, rec.ID)
 				if err == nil && member {
 					err = errGuarded
 				}
