@@ -20,7 +20,11 @@ import (
 //
 // Insert determines the seq of each new document: it is greater than every seq that the collection has used. The greatest used seq is that
 // of the last document, or the column last of docstore_numbers, which a trigger sets when the last document is deleted. Insert reads it
-// once in each transaction of the database. It needs no column with AUTOINCREMENT, whose number is on a page of its own.
+// once in each transaction of the database. It needs no column with AUTOINCREMENT, whose number is on a page of its own. A table of an
+// earlier version keeps its AUTOINCREMENT.
+//
+// On PostgreSQL, ids are not numbered: concurrent transactions take their numbers from a sequence when they insert, so that the id would be
+// known only after the insert, and would take another update of the row.
 
 func (c *collection[T]) Numbered() Collection[T] {
 	c.t.positioned, c.t.numbered = true, true
