@@ -96,7 +96,8 @@ func TestNumberedID_Form(t *testing.T) {
 	}
 	_, err := numberedID(1 << 48)
 	require.Error(t, err)
-	for _, id := range []string{"", "1", "00000000-0001-7abc-8abc-abcdefabcdef", "00000000-0001-8abc-cabc-abcdefabcdef", "00000000x0001-8abc-8abc-abcdefabcdef"} {
+	for _, id := range []string{"", "1", "00000000-0001-7abc-8abc-abcdefabcdef", "00000000-0001-8abc-cabc-abcdefabcdef",
+		"00000000x0001-8abc-8abc-abcdefabcdef"} {
 		_, ok := numberIn(id)
 		require.False(t, ok, id)
 	}

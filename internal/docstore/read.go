@@ -208,8 +208,8 @@ func (t *table) count(ctx context.Context, q Reader, where string, args []any) (
 	return n, t.wrap(err)
 }
 
-// Revisions passes the ids and revisions of the documents with the ids to the function use, in the order of the ids' bytes. lock is a clause
-// of PostgreSQL that locks the rows, such as " FOR UPDATE", or empty.
+// Revisions passes the ids and revisions of the documents with the ids to the function use, in the order of the bytes of the ids. lock is a
+// clause of PostgreSQL that locks the rows, such as " FOR UPDATE", or empty.
 func Revisions(ctx context.Context, c Table, tx *Tx, ids []string, lock string, use func(id string, rev int64)) error {
 	t := c.core()
 	where, args, err := t.where(IDs(ids...))

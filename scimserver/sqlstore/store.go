@@ -37,7 +37,8 @@ type Options struct {
 	Prefix string
 }
 
-// Store is a scimserver.Store, scimserver.Batcher, scimserver.RawReader and scimserver.IDAssigner. Several goroutines may use it concurrently.
+// Store is a scimserver.Store, scimserver.Batcher, scimserver.RawReader and scimserver.IDAssigner. Several goroutines may use it
+// concurrently.
 type Store struct{ resources *scimstore.Store }
 
 var (
