@@ -17,8 +17,9 @@ type edit func(current *scim.Resource) (*scim.Resource, error)
 // the resource. If the edit returns an unchanged resource, change stores nothing, so that version and lastModified do not change.
 //
 // The resource that the edit receives contains the hash of a user's password in place of the password, so that the edit can remove, keep or
-// replace it. For a group, it contains only the members in the scope.
-func (s *server) change(r *request, t *resourceType, scope memberScope, apply edit) (*Record, error) {
+// replace it. For a group, it contains only the members in the scope. It has no id and no meta if the edit is plain: an edit that does not
+// depend on them.
+func (s *server) change(r *request, t *resourceType, scope memberScope, plain bool, apply edit) (*Record, error) {
 	ctx := r.Context()
 	unlock, err := s.locks.lock(ctx, r.id)
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 		if err := precondition(r.Header, rec); err != nil {
 			return nil, err
 		}
-		current, err := s.editable(r, t, rec, scope)
+		current, err := s.editable(r, t, rec, scope, plain)
 		if err != nil {
 			return nil, err
 		}
@@ -69,12 +70,17 @@ func (rec *Record) alone() *Record {
 }
 
 // editable returns the state of a resource to pass to an edit. It shares values with the record.
-func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope) (*scim.Resource, error) {
-	full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
-	if err != nil {
-		return nil, err
+func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope, plain bool) (*scim.Resource, error) {
+	var current *scim.Resource
+	if plain {
+		current = &scim.Resource{Object: *rec.Resource.Copy()}
+	} else {
+		full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
+		if err != nil {
+			return nil, err
+		}
+		current = full[0]
 	}
-	current := full[0]
 	if t.isUser && rec.PasswordHash != "" {
 		current.Set(attrPassword, rec.PasswordHash)
 	}

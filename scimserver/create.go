@@ -19,7 +19,7 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	p.Written = t.written(body)
-	made, err := s.newRecord(t, newID(), body)
+	made, err := s.newRecord(t, s.newID(), body)
 	if err != nil {
 		return nil, err
 	}

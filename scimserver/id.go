@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+// newID returns the id of a new resource, or "" if the store assigns it.
+func (s *server) newID() string {
+	if store, ok := s.store.(IDAssigner); ok && store.AssignsIDs() {
+		return ""
+	}
+	return newID()
+}
+
 // newID returns a UUID of version 7 (RFC 9562): 48 bits of milliseconds, so that new ids are added at the end of an index, and 74 random
 // bits.
 func newID() string {

@@ -2,6 +2,9 @@ package scimserver
 
 import (
 	"net/http"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/patch"
@@ -9,6 +12,36 @@ import (
 
 // manyOperations is the number of operations that may be a long computation.
 const manyOperations = 50
+
+// isPlain reports whether no operation of a PATCH can read or change id or meta.
+func isPlain(req *scim.PatchRequest) bool {
+	return !slices.ContainsFunc(req.Operations, func(op scim.PatchOperation) bool {
+		if op.Path != "" {
+			return !isPlainName(op.Path)
+		}
+		value, ok := op.Value.(*scim.Object)
+		if !ok {
+			return true
+		}
+		for name := range value.All() {
+			if !isPlainName(name) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// isPlainName reports whether a path starts with the name of an attribute of the core schema other than id and meta.
+func isPlainName(path string) bool {
+	end := strings.IndexFunc(path, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	name := path
+	if end >= 0 {
+		name = path[:end]
+	}
+	plain := name != "" && !scim.EqualName(name, "id") && !scim.EqualName(name, "meta")
+	return plain && (end < 0 || path[end] == '.' || path[end] == '[')
+}
 
 // patch handles PATCH on one resource (RFC 7644 section 3.5.2). Either all operations take effect or none.
 //
@@ -38,7 +71,7 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 	if t.isGroup {
 		scope = patchScope(req, t)
 	}
-	rec, err := s.change(r, t, scope, func(current *scim.Resource) (*scim.Resource, error) {
+	rec, err := s.change(r, t, scope, isPlain(req), func(current *scim.Resource) (*scim.Resource, error) {
 		if len(req.Operations) > manyOperations {
 			leave, err := s.turns.enter(r.Context())
 			if err != nil {

@@ -19,7 +19,7 @@ func (s *server) replace(r *request, t *resourceType) (*reply, error) {
 	}
 	sent := &scim.Resource{Object: *body}
 	p.Written = t.written(body)
-	rec, err := s.change(r, t, memberScope{all: true}, func(current *scim.Resource) (*scim.Resource, error) {
+	rec, err := s.change(r, t, memberScope{all: true}, false, func(current *scim.Resource) (*scim.Resource, error) {
 		opts := s.cleaning()
 		opts.Previous = current
 		return t.Clean(sent, opts)

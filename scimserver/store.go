@@ -124,6 +124,14 @@ type Batcher interface {
 	CreateAll(ctx context.Context, all []NewRecord) ([]*Record, error)
 }
 
+// IDAssigner is implemented by stores that can assign the ids of new resources. Store.Create must return the record with the assigned ID.
+type IDAssigner interface {
+	// AssignsIDs reports whether the server may omit Record.ID in a call of Store.Create, except for a call of Batcher. The store then assigns
+	// an id. If AssignsIDs returns false, and for a store that is not an IDAssigner, the server assigns a UUID. A store that assigns ids also
+	// accepts records with an ID.
+	AssignsIDs() bool
+}
+
 // BatchError reports which resource of a batch cannot be created.
 type BatchError struct {
 	Index int

@@ -9,7 +9,7 @@ import (
 )
 
 // ownTables are the tables that docstore itself uses, in addition to those of the collections. docstore_indexes is the catalog.
-var ownTables = []string{"docstore_indexes", "docstore_outbox", "docstore_steady", "docstore_gaps"}
+var ownTables = []string{"docstore_indexes", "docstore_outbox", "docstore_steady", "docstore_gaps", "docstore_numbers"}
 
 var (
 	catalogColumns  = []string{"collection", "name", "kind", "uniq", "multi", "version"}
@@ -39,7 +39,7 @@ func beginWith(columns, begins []string) bool {
 
 // checkOwnTables calls checkOwn for each of docstore's own tables.
 func checkOwnTables(ctx context.Context, tx *sqldb.Tx) error {
-	for i, columns := range [][]string{catalogColumns, {"seq", "topic", "key", "data", "at"}, {"one", "state"}, gapsColumns} {
+	for i, columns := range [][]string{catalogColumns, {"seq", "topic", "key", "data", "at"}, {"one", "state"}, gapsColumns, numbersColumns} {
 		if err := checkOwn(ctx, tx, ownTables[i], columns); err != nil {
 			return err
 		}

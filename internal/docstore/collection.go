@@ -56,6 +56,10 @@ type Collection[T any] interface {
 	// count and such a page cost the same in a collection of any size. A deletion costs a little more. Positioned returns the collection.
 	Positioned() Collection[T]
 
+	// Numbered does the same as Positioned. In addition, on SQLite, the id of a document may contain its number, so that the document is found
+	// without an index of ids: Insert with an empty id creates such an id. See AssignsIDs. Numbered returns the collection.
+	Numbered() Collection[T]
+
 	// CachedReads marks a collection whose documents are cached, if the database caches rows (see sqldb.Rows). Reads outside of transactions
 	// then may return a document without a query. CachedReads returns the collection.
 	CachedReads() Collection[T]
@@ -134,6 +138,9 @@ func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 		erased[i] = index{
 			column: column{name: ix.Name, kind: ix.Kind, multi: ix.Multi}, unique: ix.Unique, version: ix.Version,
 			values: func(document any) []any { return ix.Values(document.(*T)) },
+		}
+		if ix.Same != nil {
+			erased[i].same = func(a, b any) bool { return ix.Same(a.(*T), b.(*T)) }
 		}
 	}
 	t := newTable(name, erased)

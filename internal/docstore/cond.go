@@ -112,6 +112,11 @@ func (c compare) write(b *builder) error {
 		return nil
 	}
 	op := c.op
+	if id, ok := key.(string); ok && c.index == ID && op == "=" {
+		where, args := b.table.byID(id)
+		b.add("("+where+")", args...)
+		return nil
+	}
 	if text, _, _ := textValue(c.value); col.kind == Text && !col.raw && op != "=" && !Exact(text) {
 		b.inexact = true
 		from, to := keyRange(text)
@@ -168,6 +173,10 @@ func (c in) write(b *builder) error {
 	}
 	if len(keys) == 0 {
 		b.add(never)
+		return nil
+	}
+	if c.index == ID {
+		b.writeIDs(keys)
 		return nil
 	}
 	keys = padList(keys)

@@ -33,6 +33,9 @@ type Index[T any] struct {
 	// Values computes a document's values: none or nil for no value, and more than one only for Multi. It depends on the document alone.
 	// Values of named types (type Status string) are treated as their underlying type.
 	Values func(*T) []any
+	// Same reports whether Values returns equal results for two documents, at a lower cost. It may return false for equal results. Default:
+	// the results are computed and compared.
+	Same func(a, b *T) bool
 	// Version must be increased when the result of Values changes: Open then fills the index again.
 	Version int
 }

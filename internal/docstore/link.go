@@ -2,10 +2,14 @@ package docstore
 
 import (
 	"cmp"
+	"context"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // Link reads, along with documents, the ids of the documents that reference them. A relation is a collection whose ids are JoinID(from,
@@ -14,6 +18,7 @@ import (
 type Link struct {
 	relation *table
 	to       *column
+	anySQL   string // finds a relation that references a document
 }
 
 // NewLink returns the link for a single-valued index of kind Text of the relation. It panics if the relation has no such index: that is an
@@ -25,7 +30,16 @@ func NewLink(relation Table, index string) *Link {
 		panic(fmt.Sprintf("docstore: %s has no single-valued text index %q", relation.Name(), index))
 	}
 	t.related = true
-	return &Link{relation: t, to: to}
+	return &Link{relation: t, to: to, anySQL: "SELECT 1 FROM " + t.quoted + " WHERE " + to.quoted + " = ? LIMIT 1"}
+}
+
+// Any reports whether a relation references the document with the id.
+func (l *Link) Any(ctx context.Context, tx *Tx, id string) (found bool, err error) {
+	err = sqldb.Each(ctx, tx, 1, l.anySQL, []any{textKey(id)}, func([]driver.Value) error {
+		found = true
+		return sqldb.ErrStop
+	})
+	return found, l.relation.wrap(err)
 }
 
 // Linked returns the first parts of the ids that reference the document, by increasing Seq. ok is false if no link was read. It is also

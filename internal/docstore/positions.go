@@ -2,9 +2,7 @@ package docstore
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -31,22 +29,27 @@ const (
 	gapsInsertSQL = "INSERT INTO {docstore_gaps} (collection, block, unused) VALUES (?, ?, ?)"
 	gapsDeleteSQL = "DELETE FROM {docstore_gaps} WHERE collection = ?"
 	gapsSelectSQL = "SELECT block, unused FROM {docstore_gaps} WHERE collection = ? ORDER BY block"
-	// The scalar subqueries read one row each, and the sum a row for each block with deleted documents.
-	gapsCountSQL = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0) - " +
-		"COALESCE((SELECT SUM(unused) FROM {docstore_gaps} WHERE collection = ?), 0)"
+	// gapsSumSQL reads a row for each block with deleted documents.
+	gapsSumSQL = "COALESCE((SELECT SUM(unused) FROM {docstore_gaps} WHERE collection = ?), 0)"
 )
 
 // gapsColumns are the columns of docstore_gaps.
 var gapsColumns = []string{"collection", "block", "unused"}
 
-// triggerName is the name of the trigger that counts deleted documents.
-func (t *table) triggerName() string { return t.name + "__gaps" }
+// firstTrigger is the name of the trigger of an earlier version, which counted deleted documents only. That version replaces a trigger
+// whose name ends in the same way by its own, so that two triggers never count the same document.
+func (t *table) firstTrigger() string { return t.name + "__gaps" }
+
+// triggerName is the name of the trigger that counts deleted documents, and stores the greatest seq that was used.
+func (t *table) triggerName() string { return "last__" + t.firstTrigger() }
 
 // createTrigger creates the trigger. A collection's name contains no quote.
 func (t *table) createTrigger(ctx context.Context, tx *sqldb.Tx) error {
 	return execAll(ctx, tx, "CREATE TRIGGER {"+t.triggerName()+"} AFTER DELETE ON "+t.quoted+" BEGIN "+
 		"INSERT INTO {docstore_gaps} (collection, block, unused) VALUES ('"+t.name+"', OLD.seq / 1024, 1) "+
-		"ON CONFLICT (collection, block) DO UPDATE SET unused = unused + 1; END")
+		"ON CONFLICT (collection, block) DO UPDATE SET unused = unused + 1; "+
+		"UPDATE {docstore_numbers} SET last = OLD.seq WHERE collection = '"+t.name+"' AND last < OLD.seq "+
+		"AND NOT EXISTS (SELECT 1 FROM "+t.quoted+" WHERE seq > OLD.seq); END")
 }
 
 // openPositions creates the trigger and counts the unused numbers, if the collection has positions and their stored number is not correct:
@@ -55,7 +58,10 @@ func (t *table) openPositions(ctx context.Context, tx *sqldb.Tx) error {
 	if !t.positioned || tx.Dialect() != sqldb.SQLite {
 		return nil
 	}
-	if err := execAll(ctx, tx, gapsSchemaSQL); err != nil {
+	if err := execAll(ctx, tx, gapsSchemaSQL, numbersSchemaSQL); err != nil {
+		return err
+	}
+	if err := t.openLast(ctx, tx); err != nil {
 		return err
 	}
 	trigger, err := t.triggers(ctx, tx)
@@ -65,7 +71,7 @@ func (t *table) openPositions(ctx context.Context, tx *sqldb.Tx) error {
 	names := tx.Names()
 	want := names.Plain(t.triggerName())
 	if len(trigger) == 1 && trigger[0] == want {
-		stored, err := t.countPositions(ctx, tx, names)
+		stored, err := t.countPositions(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -90,10 +96,14 @@ func (t *table) dropPositions(ctx context.Context, tx *sqldb.Tx) error {
 	if !t.positioned || tx.Dialect() != sqldb.SQLite {
 		return nil
 	}
-	if err := execAll(ctx, tx, gapsSchemaSQL); err != nil {
+	if err := execAll(ctx, tx, gapsSchemaSQL, numbersSchemaSQL); err != nil {
 		return err
 	}
+	delete(tx.Shared(), t.name)
 	_, err := tx.Exec(ctx, gapsDeleteSQL, t.name)
+	if err == nil {
+		_, err = tx.Exec(ctx, numbersDeleteSQL, t.name)
+	}
 	return err
 }
 
@@ -109,7 +119,7 @@ func (t *table) triggers(ctx context.Context, tx *sqldb.Tx) (names []string, err
 		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(name, t.triggerName()) {
+		if strings.HasSuffix(name, t.firstTrigger()) {
 			names = append(names, name)
 		}
 	}
@@ -159,33 +169,16 @@ func (t *table) countGaps(ctx context.Context, tx *sqldb.Tx) error {
 	return nil
 }
 
-// lastSeq returns the last number that was assigned, or 0.
-func (t *table) lastSeq(ctx context.Context, tx *sqldb.Tx) (last int64, err error) {
-	err = tx.QueryRow(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", tx.Names().Plain(t.name)).Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return last, err
-}
-
-// positions returns the names of the tables that q reads, and whether the collection has positions there.
-func (t *table) positions(q Reader) (names sqldb.Names, ok bool) {
-	if !t.positioned {
-		return names, false
-	}
-	db, ok := q.(interface {
-		Dialect() sqldb.Dialect
-		Names() sqldb.Names
-	})
-	if !ok || db.Dialect() != sqldb.SQLite {
-		return names, false
-	}
-	return db.Names(), true
+// hasPositions reports whether the collection has positions in the database that q reads.
+func (t *table) hasPositions(q Reader) bool {
+	db, ok := q.(interface{ Dialect() sqldb.Dialect })
+	return t.positioned && ok && db.Dialect() == sqldb.SQLite
 }
 
 // countPositions returns the number of documents of a collection with positions.
-func (t *table) countPositions(ctx context.Context, q Reader, names sqldb.Names) (n int, err error) {
-	err = eachNumbers(ctx, q, 1, gapsCountSQL, []any{names.Plain(t.name), t.name}, func(row []int64) error {
+func (t *table) countPositions(ctx context.Context, q Reader) (n int, err error) {
+	query := t.lastSQL + " - " + gapsSumSQL
+	err = eachNumbers(ctx, q, 1, query, []any{t.name, t.name}, func(row []int64) error {
 		n = int(row[0])
 		return sqldb.ErrStop
 	})

@@ -37,17 +37,9 @@ func (r *Revision[T]) Text() []byte { return r.revision.text }
 
 // PrepareRevision does the part of a revision that needs no transaction.
 func PrepareRevision[T any](c Collection[T], old Doc[T], value T) (Revision[T], error) {
-	t := c.core()
-	e, err := t.encode(&value)
-	if err != nil {
-		return Revision[T]{}, err
-	}
-	keys, err := t.keysOf(&old.Value)
-	if err != nil {
-		return Revision[T]{}, t.wrap(err)
-	}
 	r := row{id: old.ID, seq: old.seq, rev: old.Rev, created: old.Created.UnixMilli()}
-	return Revision[T]{value, t.revision(r, keys, e)}, nil
+	v, err := c.core().revision(r, &old.Value, &value)
+	return Revision[T]{value, v}, err
 }
 
 // Revise is Collection.Update of a document that was read before, if its revision is still the same. It writes only the document and the

@@ -229,6 +229,7 @@ type walk struct {
 	link      *Link
 	longest   int  // see columns
 	single    bool // at most one document matches
+	merged    bool // the order is that of numberedOrder
 	joined    bool // documents are read joined, see joins
 	brief     bool // an index returns the documents in order without a search or a sort
 	desc      bool
@@ -282,6 +283,7 @@ func (t *table) walk(query query) (*walk, error) {
 	}
 	switch {
 	case query.where == nil:
+		w.merged = w.order != nil && w.order.name == ID && t.numbering.Load()
 		w.brief = w.order == nil || w.order.name != Created && w.order.name != Updated
 	case w.order == nil:
 		w.brief = t.lookup(query.where)
@@ -312,7 +314,7 @@ func (t *table) walk(query query) (*walk, error) {
 
 // skip moves the walk near the query's offset, if the collection has positions, and returns the rest of the offset.
 func (w *walk) skip(ctx context.Context, q Reader, query query) (rest int, err error) {
-	if _, ok := w.t.positions(q); !ok || query.offset == 0 || !query.plain() {
+	if query.offset == 0 || !query.plain() || !w.t.hasPositions(q) {
 		return query.offset, nil
 	}
 	after, rest, err := w.t.seek(ctx, q, query.offset)
@@ -373,6 +375,9 @@ func (w *walk) stepRows(ctx context.Context, q Reader, offset, n int, each func(
 
 // clauses returns the end of a statement that skips offset documents of the current stretch and reads the next n.
 func (w *walk) clauses(offset, n int) (clauses string, args []any) {
+	if w.merged && w.stretches[w.at] == withValue {
+		return w.numberedOrder(offset, n)
+	}
 	where, args := w.rest()
 	direction := ""
 	if w.desc {

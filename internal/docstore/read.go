@@ -44,16 +44,30 @@ func (t *table) getRowWith(ctx context.Context, q Reader, id string, with column
 	}
 	at, keep := cache.Now()
 	found := false
-	err := t.readRows(sqldb.Brief(ctx, q), q, with, t.getSQL(with), []any{id}, func(r *row) error {
-		found = true
-		if keep {
-			t.keep(cache, at, r, nil)
+	read := func(where string, args ...any) error {
+		return t.readRows(sqldb.Brief(ctx, q), q, with, t.getSQL(with, where), args, func(r *row) error {
+			found = true
+			if keep {
+				t.keep(cache, at, r, nil)
+			}
+			if err := each(r); err != nil {
+				return err
+			}
+			return sqldb.ErrStop // the id is unique: looking for another row costs a call of the driver
+		})
+	}
+	var err error
+	if !t.numbering.Load() {
+		err = read(byIDSQL, id)
+	} else {
+		seq, ok := numberIn(id)
+		if ok {
+			err = read(byNumberSQL, seq, id)
 		}
-		if err := each(r); err != nil {
-			return err
+		if err == nil && !found {
+			err = read(byNameSQL, id)
 		}
-		return sqldb.ErrStop // the id is unique: looking for another row costs a call of the driver
-	})
+	}
 	if err == nil && !found {
 		err = t.notFound(id)
 	}
@@ -178,8 +192,8 @@ func (t *table) decode(r *row, into any) (err error) {
 
 // Count implements Collection.
 func (t *table) Count(ctx context.Context, q Reader, cond Cond) (int, error) {
-	if names, ok := t.positions(q); ok && cond == nil {
-		return t.countPositions(ctx, q, names)
+	if cond == nil && t.hasPositions(q) {
+		return t.countPositions(ctx, q)
 	}
 	where, args, err := t.where(cond)
 	if err != nil {
@@ -192,6 +206,30 @@ func (t *table) count(ctx context.Context, q Reader, where string, args []any) (
 	var n int
 	err := q.QueryRow(ctx, "SELECT COUNT(*) FROM "+t.quoted+where, args...).Scan(&n)
 	return n, t.wrap(err)
+}
+
+// Revisions passes the ids and revisions of the documents with the ids to the function use, in the order of the bytes of the ids. lock is a
+// clause of PostgreSQL that locks the rows, such as " FOR UPDATE", or empty.
+func Revisions(ctx context.Context, c Table, tx *Tx, ids []string, lock string, use func(id string, rev int64)) error {
+	t := c.core()
+	where, args, err := t.where(IDs(ids...))
+	if err != nil {
+		return t.wrap(err)
+	}
+	rows, err := tx.Query(ctx, "SELECT id, rev FROM "+t.quoted+where+" ORDER BY id"+lock, args...)
+	if err != nil {
+		return t.wrap(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var rev int64
+		if err := rows.Scan(&id, &rev); err != nil {
+			return t.wrap(err)
+		}
+		use(id, rev)
+	}
+	return t.wrap(rows.Err())
 }
 
 func (t *table) notFound(id string) error {

@@ -59,6 +59,9 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	if err := checkOwn(ctx, tx, t.name, documentColumns); err != nil {
 		return err
 	}
+	if err := t.openNumbers(ctx, tx); err != nil {
+		return err
+	}
 	known, err := t.known(ctx, tx)
 	if err == nil {
 		err = t.compact(ctx, tx, known)
@@ -102,16 +105,24 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 // create creates the table with the columns of all indexes. SQLite reads its whole schema again for each column that is added later.
 func (t *table) create(ctx context.Context, tx *sqldb.Tx) error {
 	d := tx.Dialect()
-	columns := "seq " + d.SerialKey() + ", id " + d.TextType() + " NOT NULL, rev BIGINT NOT NULL, " +
+	numbered := t.numbered && d == sqldb.SQLite
+	key := d.SerialKey()
+	if numbered {
+		key = "INTEGER PRIMARY KEY"
+	}
+	columns := "seq " + key + ", id " + d.TextType() + " NOT NULL, rev BIGINT NOT NULL, " +
 		"created BIGINT NOT NULL, updated BIGINT NOT NULL, doc " + d.BytesType() + " NOT NULL"
 	for i := range t.indexes {
 		if ix := &t.indexes[i]; !ix.multi {
 			columns += ", " + ix.quoted + " " + ix.valueType(d)
 		}
 	}
+	if numbered {
+		columns += ", " + numberedColumn
+	}
 	err := execAll(ctx, tx,
 		"CREATE TABLE "+t.quoted+" ("+columns+")",
-		"CREATE UNIQUE INDEX {."+t.idIndexName()+"} ON "+t.quoted+" (id)")
+		t.createIDIndex(numbered))
 	if err != nil {
 		return err
 	}

@@ -77,19 +77,45 @@ func (t *table) revisionSQL(sets string) string {
 }
 
 // revision compares the index values of a stored document with those of its new content.
-func (t *table) revision(old row, have keys, e encoded) revision {
-	r := revision{old: old, text: e.text, sql: t.reviseSQL}
-	sets, single := "", 0
+func (t *table) revision(old row, before, document any) (r revision, err error) {
+	r = revision{old: old, sql: t.reviseSQL}
+	if r.text, err = t.text(document); err == nil {
+		err = t.compare(&r, before, document)
+	}
+	return r, t.wrap(err)
+}
+
+// compare adds the index values that change to a revision.
+func (t *table) compare(r *revision, before, document any) error {
+	sets := ""
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		if !ix.multi {
-			if want := e.keys.single[single]; want != have.single[single] {
-				sets, r.set = sets+", "+ix.quoted+" = ?", append(r.set, want)
-			}
-			single++
+		if ix.same != nil && ix.same(before, document) {
 			continue
 		}
-		gone, coming := without(have.multi[i], e.keys.multi[i]), without(e.keys.multi[i], have.multi[i])
+		if !ix.multi {
+			have, err := ix.keyOf(before)
+			if err != nil {
+				return err
+			}
+			want, err := ix.keyOf(document)
+			if err != nil {
+				return err
+			}
+			if want != have {
+				sets, r.set = sets+", "+ix.quoted+" = ?", append(r.set, want)
+			}
+			continue
+		}
+		have, err := ix.keysOf(before)
+		if err != nil {
+			return err
+		}
+		want, err := ix.keysOf(document)
+		if err != nil {
+			return err
+		}
+		gone, coming := without(have, want), without(want, have)
 		if len(gone) > 0 || len(coming) > 0 {
 			r.sides = append(r.sides, sideChange{ix, gone, coming})
 		}
@@ -97,7 +123,7 @@ func (t *table) revision(old row, have keys, e encoded) revision {
 	if sets != "" {
 		r.sql = t.revisionSQL(sets)
 	}
-	return r
+	return nil
 }
 
 // without returns the keys that are not in others.
@@ -142,23 +168,24 @@ func (t *table) revise(ctx context.Context, tx *Tx, v revision) (row, error) {
 	return r, t.wrap(t.explain(err))
 }
 
-// stored reads the row of a document, without its text, and the values of its indexes. On PostgreSQL, it locks the row.
-func (t *table) stored(ctx context.Context, tx *Tx, id string) (r row, k keys, err error) {
-	query := t.selectPlainSQL + " WHERE id = ?"
+// stored reads the row of a document, without its text, and the document. On PostgreSQL, it locks the row.
+func (t *table) stored(ctx context.Context, tx *Tx, id string) (r row, document any, err error) {
+	where, args := t.byID(id)
+	query := t.selectPlainSQL + " WHERE " + where
 	if tx.sql.Dialect() == sqldb.Postgres {
 		query += " FOR UPDATE"
 	}
 	found := false
-	err = t.stream(ctx, tx, columns{}, query, []any{id}, func(read *row) (err error) {
+	err = t.stream(ctx, tx, columns{}, query, args, func(read *row) (err error) {
 		found, r = true, *read
 		r.text = nil
-		k, err = t.storedKeys(read)
-		return err
+		document = t.blank()
+		return t.decode(read, document)
 	})
 	if err == nil && !found {
-		return r, k, t.notFound(id)
+		return r, nil, t.notFound(id)
 	}
-	return r, k, t.wrap(err)
+	return r, document, t.wrap(err)
 }
 
 // storedKeys returns the values of the indexes for the text of a row.

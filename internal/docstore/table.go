@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -27,20 +28,24 @@ type table struct {
 	err        error              // why the declaration is invalid; Open returns it
 	cached     bool               // see Collection.Cached
 	positioned bool               // see Collection.Positioned
+	numbered   bool               // see Collection.Numbered
+	numbering  atomic.Bool        // the collection is Numbered, and its store is on SQLite
 	recent     bool               // see Collection.CachedReads
 	related    bool               // a Link reads the collection
 	tag        uint16             // of cached rows
 	flat       bool               // copies of a document share no memory
 	blank      func() any         // returns a pointer to a new document
 
-	insertSQL, updateSQL, deleteSQL string
-	insertReturningSQL              string // insertSQL with a clause that returns the seq
-	insertMarks                     string // placeholders of insertSQL for one document
-	reviseSQL                       string // updates a document whose single-valued indexes do not change
-	selectPlainSQL                  string // selectSQL without the key of an order and without a link
-	versionSQL                      string // selects the document with a seq and a rev
+	insertSQL, updateSQL string // updateSQL ends before the condition for the id
+	insertNumberedSQL    string // insertSQL with the columns seq and numbered
+	insertReturningSQL   string // insertSQL with a clause that returns the seq
+	lastSQL              string // selects the greatest seq that was used
+	insertMarks          string // placeholders of insertSQL for one document
+	reviseSQL            string // updates a document whose single-valued indexes do not change
+	selectPlainSQL       string // selectSQL without the key of an order and without a link
+	versionSQL           string // selects the document with a seq and a rev
 
-	gets    sync.Map // columns -> statement of getSQL
+	gets    sync.Map // getKey -> statement of getSQL
 	selects sync.Map // columns -> result of selectSQL
 }
 
@@ -50,6 +55,7 @@ type index struct {
 	unique  bool
 	version int
 	values  func(document any) []any // computes the values for a pointer to a document
+	same    func(a, b any) bool      // see Index.Same; may be nil
 
 	insertSQL, deleteSQL string // statements for the side table
 }
@@ -123,9 +129,11 @@ func newTable(name string, indexes []index) *table {
 	t.selectPlainSQL = "SELECT " + plainNames + ", doc FROM " + t.quoted
 	t.versionSQL = t.selectPlainSQL + " WHERE seq = ? AND rev = ?"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
-	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
+	t.insertNumberedSQL = "INSERT INTO " + t.quoted + " (" + names + ", seq, numbered) VALUES (" + marks + ", ?, ?)"
+	t.lastSQL = "SELECT MAX(COALESCE((SELECT MAX(seq) FROM " + t.quoted + "), 0), " +
+		"COALESCE((SELECT last FROM {docstore_numbers} WHERE collection = ?), 0))"
+	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE "
 	t.reviseSQL = t.revisionSQL("")
-	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
 	return t
 }
 
@@ -189,13 +197,20 @@ func (t *table) composeSelect(with columns) string {
 	return names + " FROM " + t.quoted
 }
 
-// getSQL returns the statement that reads a document by its id.
-func (t *table) getSQL(with columns) string {
-	if text, ok := t.gets.Load(with); ok {
+// getKey selects a statement of getSQL.
+type getKey struct {
+	columns
+	where string
+}
+
+// getSQL returns the statement that reads a document with a condition for its id.
+func (t *table) getSQL(with columns, where string) string {
+	key := getKey{with, where}
+	if text, ok := t.gets.Load(key); ok {
 		return text.(string)
 	}
-	text := t.selectSQL(with) + " WHERE id = ?"
-	t.gets.Store(with, text) // a program uses few combinations of columns
+	text := t.selectSQL(with) + " WHERE " + where
+	t.gets.Store(key, text) // a program uses few combinations of columns
 	return text
 }
 
@@ -275,29 +290,49 @@ func (t *table) keysOf(document any) (keys, error) {
 	k := keys{single: make([]any, 0, len(t.indexes)), multi: make([][]any, len(t.indexes))}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		values := ix.values(document)
-		if !ix.multi && len(values) == 1 { // the usual case needs no list
-			key, err := ix.key(values[0])
+		if ix.multi {
+			found, err := ix.keysOf(document)
 			if err != nil {
-				return k, fmt.Errorf("index %s: %w", ix.name, err)
+				return k, err
 			}
-			k.single = append(k.single, key)
+			k.multi[i] = found
 			continue
 		}
-		found, err := ix.keys(values)
+		key, err := ix.keyOf(document)
 		if err != nil {
-			return k, fmt.Errorf("index %s: %w", ix.name, err)
+			return k, err
 		}
-		switch {
-		case ix.multi:
-			k.multi[i] = found
-		case len(found) == 0:
-			k.single = append(k.single, nil)
-		default:
-			k.single = append(k.single, found[0])
-		}
+		k.single = append(k.single, key)
 	}
 	return k, nil
+}
+
+// keysOf computes the values of the index for a document.
+func (ix *index) keysOf(document any) ([]any, error) {
+	found, err := ix.keys(ix.values(document))
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", ix.name, err)
+	}
+	return found, nil
+}
+
+// keyOf computes the value of a single-valued index for a document, or nil.
+func (ix *index) keyOf(document any) (key any, err error) {
+	values := ix.values(document)
+	if len(values) == 1 { // the usual case needs no list
+		if key, err = ix.key(values[0]); err != nil {
+			err = fmt.Errorf("index %s: %w", ix.name, err)
+		}
+		return key, err
+	}
+	found, err := ix.keys(values)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("index %s: %w", ix.name, err)
+	case len(found) == 0:
+		return nil, nil
+	}
+	return found[0], nil
 }
 
 // keys converts the values of one document: without duplicates and nil.

@@ -23,19 +23,24 @@ type encoded struct {
 
 // encode encodes a document. Types with an AppendJSON method encode themselves directly: encoding/json would read their output again.
 func (t *table) encode(document any) (e encoded, err error) {
-	if own, ok := document.(interface{ AppendJSON([]byte) []byte }); ok {
-		e.text = own.AppendJSON(nil)
-	} else {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false) // store the characters <, > and & as they are
-		if err := enc.Encode(document); err != nil {
-			return e, t.wrap(err)
-		}
-		e.text = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if e.text, err = t.text(document); err == nil {
+		e.keys, err = t.keysOf(document)
 	}
-	e.keys, err = t.keysOf(document)
 	return e, t.wrap(err)
+}
+
+// text returns the JSON text of a document.
+func (t *table) text(document any) ([]byte, error) {
+	if own, ok := document.(interface{ AppendJSON([]byte) []byte }); ok {
+		return own.AppendJSON(nil), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // store the characters <, > and & as they are
+	if err := enc.Encode(document); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // firstRevision is the revision of a new document. Its type is that of integers in the driver, which then needs no conversion.
@@ -49,21 +54,51 @@ func (e *encoded) columns(args []any, id string, now time.Time) []any {
 
 // insertOne stores a new document and returns its row, without its text.
 func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (row, error) {
-	err := checkID(id)
+	var err error
+	numbering := t.numbering.Load()
+	if id != "" || !numbering {
+		err = checkID(id)
+	}
 	if err == nil {
 		err = tx.changes(ctx, t)
 	}
 	if err != nil {
 		return row{}, t.wrap(err)
 	}
-	t.changing(tx, id)
 	now := tx.began
 	r := row{id: id, rev: 1, created: now.UnixMilli(), updated: now.UnixMilli()}
-	r.seq, err = t.insertRow(ctx, tx.sql, e.columns(make([]any, 0, insertColumns+len(t.indexes)), id, now))
+	if numbering {
+		err = t.insertNumbered(ctx, tx, &r, e)
+	} else {
+		t.changing(tx, id)
+		r.seq, err = t.insertRow(ctx, tx.sql, e.columns(make([]any, 0, insertColumns+len(t.indexes)), id, now))
+	}
 	if err == nil {
 		err = t.addKeys(ctx, tx.sql, r.seq, e.keys)
 	}
 	return r, t.wrap(t.explain(err))
+}
+
+// numberedColumns is the number of columns that insertNumberedSQL fills in addition to insertColumns and those of the indexes.
+const numberedColumns = 2
+
+// insertNumbered inserts the row of a Numbered collection, and sets its seq, and its id if it is empty.
+func (t *table) insertNumbered(ctx context.Context, tx *Tx, r *row, e encoded) error {
+	seq, id, err := t.assign(ctx, tx, r.id)
+	if err != nil {
+		return err
+	}
+	numbered := int64(0)
+	if r.id == "" {
+		numbered = 1
+	}
+	r.seq, r.id = seq, id
+	t.changing(tx, id)
+	args := e.columns(make([]any, 0, insertColumns+len(t.indexes)+numberedColumns), id, tx.began)
+	if _, err = tx.sql.Exec(ctx, t.insertNumberedSQL, append(args, seq, numbered)...); err == nil {
+		tx.sql.Shared()[t.name] = seq
+	}
+	return err
 }
 
 // insertBatch is the number of documents that one statement inserts.
@@ -71,7 +106,7 @@ const insertBatch = 64
 
 // insertAll stores n new documents. The function nth returns the id of the i-th document and a pointer to the document.
 func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (id string, document any)) error {
-	if n < 2 || t.hasMulti() {
+	if n < 2 || t.hasMulti() || t.numbering.Load() {
 		for i := range n {
 			id, document := nth(i)
 			e, err := t.encode(document)
@@ -115,27 +150,33 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	if !validID(id) {
 		return row{}, t.notFound(id)
 	}
-	e, err := t.encode(document)
-	if err != nil {
-		return row{}, err
-	}
 	if t.hasMulti() {
-		old, oldKeys, err := t.stored(ctx, tx, id)
+		old, before, err := t.stored(ctx, tx, id)
 		switch {
 		case err != nil:
 			return row{}, err
 		case rev != 0 && rev != old.rev:
 			return row{}, t.conflict(id, rev, old.rev)
 		}
-		return t.revise(ctx, tx, t.revision(old, oldKeys, e))
+		v, err := t.revision(old, before, document)
+		if err != nil {
+			return row{}, err
+		}
+		return t.revise(ctx, tx, v)
+	}
+	e, err := t.encode(document)
+	if err != nil {
+		return row{}, err
 	}
 	if err := tx.changes(ctx, t); err != nil {
 		return row{}, t.wrap(err)
 	}
 	t.changing(tx, id)
 	r := row{id: id, updated: tx.store.now().UnixMilli()}
-	args := append(append([]any{r.updated, e.text}, e.keys.single...), id, rev, rev)
-	err = tx.sql.ExecReturning(ctx, []any{&r.seq, &r.rev, &r.created}, t.updateSQL, args...)
+	where, found := t.byID(id)
+	args := append(append(append([]any{r.updated, e.text}, e.keys.single...), found...), rev, rev)
+	query := t.updateSQL + where + " AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
+	err = tx.sql.ExecReturning(ctx, []any{&r.seq, &r.rev, &r.created}, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return row{}, t.missed(ctx, tx, id, rev)
 	}
@@ -145,7 +186,8 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 // missed returns the reason why an update matched no row.
 func (t *table) missed(ctx context.Context, tx *Tx, id string, rev int64) error {
 	var found int64
-	err := tx.QueryRow(ctx, "SELECT rev FROM "+t.quoted+" WHERE id = ?", id).Scan(&found)
+	where, args := t.byID(id)
+	err := tx.QueryRow(ctx, "SELECT rev FROM "+t.quoted+" WHERE "+where, args...).Scan(&found)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return t.notFound(id)
@@ -168,7 +210,8 @@ func (t *table) Delete(ctx context.Context, tx *Tx, id string) error {
 		return t.wrap(err)
 	}
 	t.changing(tx, id)
-	n, err := t.deleteRows(ctx, tx, t.deleteSQL, id)
+	where, args := t.byID(id)
+	n, err := t.deleteRows(ctx, tx, "DELETE FROM "+t.quoted+" WHERE "+where, args...)
 	if err != nil {
 		return t.wrap(err)
 	}
@@ -221,6 +264,7 @@ func (t *table) clear(ctx context.Context, tx *Tx) error {
 
 // open implements Table.
 func (t *table) open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error {
+	t.numbering.Store(t.numbered && tx.Dialect() == sqldb.SQLite)
 	if err := t.openIndexes(ctx, tx, log); err != nil {
 		return err
 	}

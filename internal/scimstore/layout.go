@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -63,9 +64,11 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		for _, ix := range k.indexes {
 			k.guarded = k.guarded || ix.unique && ix.multi
 			declared = append(declared,
-				docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
+				docstore.Index[document]{
+					Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Same: ix.same, Version: ix.version(),
+				})
 		}
-		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Positioned().CachedReads()
+		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Numbered().CachedReads()
 		k.texts = docstore.TextsOf(k.docs)
 		if rt.Schema.ID == scim.UserSchema {
 			k.groups = docstore.NewLink(l.members, byMember)
@@ -204,13 +207,52 @@ func (ix index) version() int {
 	return v
 }
 
-// values computes the values of the index for a document.
-func (ix index) values(d *document) []any {
+// attribute returns the value of the attribute of the index.
+func (ix index) attribute(d *document) any {
 	o := &d.Resource.Object
 	if ix.path.URN != "" {
 		o = o.Complex(ix.path.URN)
 	}
 	value, _ := o.Get(ix.path.Name)
+	return value
+}
+
+// same reports whether two documents have the same strings as values of the index.
+func (ix index) same(a, b *document) bool {
+	x, y := ix.attribute(a), ix.attribute(b)
+	listX, severalX := x.([]any)
+	listY, severalY := y.([]any)
+	switch {
+	case severalX && severalY:
+		return slices.EqualFunc(listX, listY, ix.sameElement)
+	case severalX || severalY:
+		return false
+	}
+	return ix.sameElement(x, y)
+}
+
+// sameElement is same for an element of the attribute.
+func (ix index) sameElement(x, y any) bool {
+	if ix.path.Sub != "" {
+		a, okA := x.(*scim.Object)
+		b, okB := y.(*scim.Object)
+		if !okA || !okB {
+			return x == nil && y == nil
+		}
+		x, _ = a.Get(ix.path.Sub)
+		y, _ = b.Get(ix.path.Sub)
+	}
+	if x == nil || y == nil {
+		return x == nil && y == nil
+	}
+	a, okA := x.(string)
+	b, okB := y.(string)
+	return okA && okB && a == b
+}
+
+// values computes the values of the index for a document.
+func (ix index) values(d *document) []any {
+	value := ix.attribute(d)
 	list, several := value.([]any)
 	if !several {
 		return ix.appendKeys(nil, value)

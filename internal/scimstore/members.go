@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/scimserver"
@@ -314,24 +313,7 @@ func hold(ctx context.Context, tx *docstore.Tx, k *kind, lock string, ids []stri
 	}
 	held := make(map[string]int64, len(ids))
 	for chunk := range slices.Chunk(ids, chunkSize) {
-		err := func() error {
-			list := strings.TrimSuffix(strings.Repeat("?, ", len(chunk)), ", ")
-			rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT id, rev FROM {%s}
-				WHERE id IN (%s) ORDER BY id%s`, k.docs.Name(), list, lock), anys(chunk)...)
-			if err != nil {
-				return err
-			}
-			defer rows.Close()
-			for rows.Next() {
-				var id string
-				var version int64
-				if err := rows.Scan(&id, &version); err != nil {
-					return err
-				}
-				held[id] = version
-			}
-			return rows.Err()
-		}()
+		err := docstore.Revisions(ctx, k.docs, tx, chunk, lock, func(id string, rev int64) { held[id] = rev })
 		if err != nil {
 			return nil, fmt.Errorf("hold resources: %w", err)
 		}

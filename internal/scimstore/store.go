@@ -18,12 +18,17 @@ var (
 	_ scimserver.Store     = (*Store)(nil)
 	_ scimserver.Batcher   = (*Store)(nil)
 	_ scimserver.RawReader = (*Store)(nil)
+
+	_ scimserver.IDAssigner = (*Store)(nil)
 )
 
 // New returns the store of a layout on docs, which was opened with the layout's tables.
 func New(docs *docstore.Store, l *Layout) *Store {
 	return &Store{docs: docs, layout: l}
 }
+
+// AssignsIDs implements scimserver.IDAssigner. On SQLite, the id of a resource contains its number.
+func (s *Store) AssignsIDs() bool { return docstore.AssignsIDs(s.layout.types[0].docs) }
 
 // Get implements scimserver.Store.
 func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, error) {
@@ -110,7 +115,7 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 			docstore.Remember(k.docs, tx, doc, prepared[i], k.groups)
 		}
 		for i, made := range all {
-			joining, err := s.joining(ctx, tx, made.ID, made.Members)
+			joining, err := s.joining(ctx, tx, stored[i].ID, made.Members)
 			if err == nil {
 				err = s.join(ctx, tx, joining)
 			}
@@ -155,9 +160,22 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		return nil
 	}
 	renamed := old.Display != rec.Display
-	if change.Empty() && !renamed && !k.guarded {
-		err = s.docs.UpdateUnguarded(ctx, revise)
-	} else {
+	err = errGuarded
+	if ungrouped := k.groups != nil && old.Groups != nil && len(old.Groups) == 0; change.Empty() && !k.guarded && (!renamed || ungrouped) {
+		err = s.docs.UpdateUnguarded(ctx, func(tx *docstore.Tx) error {
+			if renamed { // the resource may have become a member in the meantime
+				member, err := k.groups.Any(ctx, tx, rec.ID)
+				if err == nil && member {
+					err = errGuarded
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return revise(tx)
+		})
+	}
+	if errors.Is(err, errGuarded) {
 		err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
 			// Members are locked before the group, as in Delete, which locks a member and then its groups: two transactions that lock the same
 			// rows in the same order cannot deadlock.
@@ -182,6 +200,9 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 	}
 	return stored, nil
 }
+
+// errGuarded means that a change needs a transaction in which a statement may fail after the first change.
+var errGuarded = errors.New("scimstore: the change affects memberships")
 
 // previous reads the state that a record replaces, for a caller that does not pass it.
 func (s *Store) previous(ctx context.Context, k *kind, rec *scimserver.Record) (*scimserver.Record, error) {

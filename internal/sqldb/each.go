@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unsafe"
 )
 
@@ -18,16 +19,26 @@ var ErrStop = errors.New("sqldb: stop")
 // memory of a []byte unless [Copies] returns true. The function must not use the database, because Each holds a connection. ctx is also
 // checked between the rows, so that a [Brief] query needs no goroutine that watches it.
 //
-// Outside of a transaction, Each calls the driver without the conversions and locks of sql.Rows, which cost more than the query itself for
-// a single row that an index finds. Drivers without driver.QueryerContext, and transactions, use database/sql.
+// Outside of a transaction, and in an update on SQLite, Each calls the driver without the conversions and locks of sql.Rows, which cost
+// more than the query itself for a single row that an index finds. Drivers without driver.QueryerContext, and other transactions, use
+// database/sql.
 func Each(ctx context.Context, q Queryer, columns int, query string, args []any, each func(row []driver.Value) error) error {
-	if r, ok := q.(reader); ok {
-		if db, ok := r.conn.(*sql.DB); ok {
-			err := eachOfDriver(ctx, db, columns, r.texts.rewrite(query), args, each)
-			if !errors.Is(err, errNotRun) {
-				return err
-			}
+	if wrapper, ok := q.(interface{ SQL() *Tx }); ok {
+		q = wrapper.SQL()
+	}
+	err := errNotRun
+	switch q := q.(type) {
+	case reader:
+		if db, ok := q.conn.(*sql.DB); ok {
+			err = eachOfDriver(ctx, db, columns, q.texts.rewrite(query), args, each)
 		}
+	case *Tx:
+		if conn, ok := q.conn.(*sql.Conn); ok && q.Dialect() == SQLite {
+			err = q.each(ctx, conn, columns, query, args, each)
+		}
+	}
+	if !errors.Is(err, errNotRun) {
+		return err
 	}
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -74,6 +85,12 @@ func eachOfDriver(ctx context.Context, db *sql.DB, columns int, query string, ar
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // it only returns the connection to the pool
+	return eachOfConn(ctx, conn, columns, query, args, values, each)
+}
+
+// eachOfConn is eachOfDriver on a connection. The values are the arguments in the form of a driver.
+func eachOfConn(ctx context.Context, conn *sql.Conn, columns int, query string, args []any, values []driver.NamedValue,
+	each func(row []driver.Value) error) error {
 	result := errNotRun
 	broken := conn.Raw(func(c any) error {
 		if own, ok := c.(RowReader); ok {
@@ -105,6 +122,30 @@ func eachOfDriver(ctx context.Context, db *sql.DB, columns int, query string, ar
 		return broken // the connection or the database is closed
 	}
 	return result
+}
+
+// each does the same as Each. An error of the function each does not fail the transaction.
+func (tx *Tx) each(ctx context.Context, conn *sql.Conn, columns int, query string, args []any, each func(row []driver.Value) error) error {
+	ctx, err := tx.begin(ctx)
+	if err != nil {
+		return err
+	}
+	values, err := named(args)
+	if err != nil {
+		return err
+	}
+	query = tx.texts.rewrite(query)
+	tx.writes(query)
+	tx.changed = tx.changed || !strings.HasPrefix(query, "SELECT")
+	var own error
+	err = eachOfConn(ctx, conn, columns, query, args, values, func(row []driver.Value) error {
+		own = each(row)
+		return own
+	})
+	if err == nil || own != nil || errors.Is(err, errNotRun) {
+		return err
+	}
+	return tx.note(err)
 }
 
 // eachRow reads and closes the rows.

@@ -33,7 +33,8 @@ type group struct {
 	closing   chan struct{} // closed by stop
 	stopped   chan struct{} // closed when the goroutine has returned
 	once      sync.Once
-	idle      sync.Pool // of *job, for the next updates
+	idle      sync.Pool        // of *job, for the next updates
+	shared    map[string]int64 // see Tx.Shared
 }
 
 // job is one caller's update in a group commit.
@@ -57,6 +58,7 @@ func startGroup(writer *sql.DB, texts *rewriter, rows *cachedRows, points *check
 		committed: make(chan struct{}, 1),
 		closing:   make(chan struct{}),
 		stopped:   make(chan struct{}),
+		shared:    map[string]int64{},
 	}
 	go g.loop()
 	return g
@@ -184,6 +186,7 @@ func (g *group) batch(first *job) {
 		return
 	}
 	g.rows.began()
+	clear(g.shared)
 	started := time.Now()
 	// The first job needs no savepoint: if it fails, the transaction contains nothing else. Usually it is the only job. Under a savepoint
 	// SQLite copies the pages that change, into a file if they exceed 64 KiB.
@@ -277,7 +280,7 @@ const savepoint = "caller"
 
 // tx returns the Tx of a job.
 func (g *group) tx(conn *sql.Conn, j *job) *Tx {
-	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded, rows: g.rows}
+	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded, rows: g.rows, shared: g.shared}
 	return j.tx
 }
 
@@ -306,6 +309,7 @@ func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 		}
 		err = fmt.Errorf("sqldb: release savepoint: %w", err)
 	}
+	clear(g.shared)
 	_, lost := conn.ExecContext(ctx, "ROLLBACK TO "+savepoint)
 	if lost == nil {
 		_, lost = conn.ExecContext(ctx, "RELEASE "+savepoint)
@@ -326,6 +330,7 @@ func (g *group) serveUnguarded(conn *sql.Conn, j *job) (ok, alive bool) {
 	if err == nil {
 		err = errLost
 	}
+	clear(g.shared)
 	j.done <- err
 	return false, !over && !tx.changed
 }

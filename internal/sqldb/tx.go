@@ -65,6 +65,18 @@ type Tx struct {
 	declared bool           // the next statement changes only rows with the keys
 	anyRow   bool           // a statement may have changed other rows of cached tables
 	stamp    rowcache.Stamp // of the commit
+
+	shared map[string]int64 // see Shared
+}
+
+// Shared returns a map for values that later updates of the same transaction of the database need: the updates of a group commit share the
+// map. It is empty at the start of the transaction, and after changes of one of these updates have been undone. No other connection can
+// write to an SQLite database in the meantime.
+func (tx *Tx) Shared() map[string]int64 {
+	if tx.shared == nil {
+		tx.shared = map[string]int64{}
+	}
+	return tx.shared
 }
 
 // committing reports whether the transaction is to be committed even if its context has ended.

@@ -37,13 +37,16 @@ type Options struct {
 	Prefix string
 }
 
-// Store is a scimserver.Store, scimserver.Batcher and scimserver.RawReader. Several goroutines may use it concurrently.
+// Store is a scimserver.Store, scimserver.Batcher, scimserver.RawReader and scimserver.IDAssigner. Several goroutines may use it
+// concurrently.
 type Store struct{ resources *scimstore.Store }
 
 var (
 	_ scimserver.Store     = (*Store)(nil)
 	_ scimserver.Batcher   = (*Store)(nil)
 	_ scimserver.RawReader = (*Store)(nil)
+
+	_ scimserver.IDAssigner = (*Store)(nil)
 )
 
 // layoutName is the start of the table names, after the prefix.
@@ -68,6 +71,9 @@ func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	}
 	return &Store{scimstore.New(docs, layout)}, nil
 }
+
+// AssignsIDs implements scimserver.IDAssigner. It returns true on SQLite and false on PostgreSQL.
+func (s *Store) AssignsIDs() bool { return s.resources.AssignsIDs() }
 
 // Get implements scimserver.Store.
 func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, error) {

@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"a batch is created as a whole and may refer to itself", batch},
 		{"a batch with an error creates nothing", failedBatch},
 		{"a canceled context is an error and changes nothing", canceled},
+		{"a store that assigns ids accepts resources without and with an id", assignedIDs},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}

@@ -91,7 +91,7 @@ func testPositions(t *testing.T, open Opener) {
 				}
 				i := rapid.IntRange(0, len(ids)-1).Draw(t, "deleted")
 				change(func(tx *docstore.Tx) error {
-					if _, err := tx.SQL().Exec(ctx, "DROP TRIGGER {notes__gaps}"); err != nil {
+					if _, err := tx.SQL().Exec(ctx, "DROP TRIGGER {last__notes__gaps}"); err != nil {
 						return err
 					}
 					return notes.Delete(ctx, tx, ids[i])

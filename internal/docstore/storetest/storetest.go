@@ -44,6 +44,7 @@ func Run(t *testing.T, open Opener) {
 		{"cached collections", testCached},
 		{"versions", testVersions},
 		{"positions", testPositions},
+		{"numbered ids", testNumbered},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })
 	}
