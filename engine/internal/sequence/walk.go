@@ -15,7 +15,7 @@ import (
 // walkAtOnce is the maximum number of pages that one transaction of a walk stores.
 const walkAtOnce = 4
 
-// walk reads all members of a group from the directory and stores them. While members are stored, it reads the next ones from the directory,
+// walk reads all members of a group from the directory and stores them. While it stores members, it reads the next ones from the directory,
 // and the accounts of the previous ones from the store.
 type walk struct {
 	*run
