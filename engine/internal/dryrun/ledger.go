@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -19,7 +18,6 @@ type ledger struct {
 	row       engine.State // state of the principal, as a lane would read it
 	unguarded bool
 
-	mu      sync.Mutex
 	members map[string]store.Member // members of the group, by user; nil until a method needs them
 	users   []string                // keys of members, ascending
 	walked  map[string]bool         // users that the sequence has read from the directory as members
@@ -97,8 +95,6 @@ func pending(m store.Member) bool { return m.Want != m.Pushed || m.MayBeMember }
 
 // Members implements sequence.Ledger.
 func (l *ledger) Members(ctx context.Context, _ string, q store.MemberQuery) ([]store.Member, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
 		return nil, err
 	}
@@ -143,12 +139,6 @@ func (l *ledger) load(ctx context.Context) error {
 
 // SaveMembers implements sequence.Ledger.
 func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk int64, answers []store.MemberAnswer) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.save(ctx, walk, answers)
-}
-
-func (l *ledger) save(ctx context.Context, walk int64, answers []store.MemberAnswer) error {
 	if err := l.load(ctx); err != nil {
 		return err
 	}
@@ -184,10 +174,8 @@ func (l *ledger) save(ctx context.Context, walk int64, answers []store.MemberAns
 }
 
 // EndWalk implements sequence.Ledger.
-func (l *ledger) EndWalk(ctx context.Context, _ engine.Lease, _ string, walk int64, last []store.MemberAnswer) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.save(ctx, walk, last); err != nil {
+func (l *ledger) EndWalk(ctx context.Context, lease engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
+	if err := l.SaveMembers(ctx, lease, group, walk, last); err != nil {
 		return err
 	}
 	for user, m := range l.members {

@@ -94,10 +94,6 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 
 // accounts returns all members of the group that have an account on the target.
 func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
-	if r.walked != nil { // for the first call after a walk
-		all, r.waiting, r.walked = r.walked.accounts, r.walked.waiting, nil
-		return all, nil
-	}
 	r.waiting = missingUsers{} // discard the result of an earlier call
 	err = r.each(ctx, store.MembersWanted, func(page []store.Member) error {
 		for _, m := range page {
@@ -131,13 +127,33 @@ func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.M
 	}
 }
 
+// walk reads all members from the directory.
+func (r *run) walk(ctx context.Context) error {
+	for page, err := range directory.Members(ctx, r.Directory, r.row.App, r.row.ID) {
+		if err != nil {
+			r.directoryFailed(err)
+			return nil
+		}
+		answers := make([]store.MemberAnswer, len(page))
+		for i, user := range page {
+			answers[i] = store.MemberAnswer{User: user, Want: true}
+		}
+		if len(page) < directory.Page {
+			return r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers)
+		}
+		if err := r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // updateMarked queries the directory for the members that were marked.
 func (r *run) updateMarked(ctx context.Context) error {
 	return r.each(ctx, store.MembersAsked, func(page []store.Member) error {
 		if len(page) == 0 || r.outcome.Class != "" {
 			return nil
 		}
-		r.walked = nil // read before this change of the members
 		users := make([]string, len(page))
 		for i, m := range page {
 			users[i] = m.User

@@ -120,7 +120,6 @@ type run struct {
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet
-	walked          *walk        // the accounts that a walk has read; nil if there was none or if the members have changed since
 	managerReleased bool         // the engine no longer manages the manager of the user
 	// localFailure reports that the store or the directory failed during the sequence: the target did not cause the outcome.
 	localFailure bool
