@@ -1,6 +1,7 @@
 # The targets of this project. `make` alone lists them.
 SHELL := /bin/bash
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+MISSPELL := github.com/golangci/misspell/cmd/misspell@v0.8.0
 FUZZTIME ?= 10s
 FUZZSKIP ?=
 BENCH ?= .
@@ -94,7 +95,14 @@ race-together:
 .PHONY: lint
 lint: ## vet, formatting and golangci-lint
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
-	go run $(GOLANGCI) run ./... # govet is among the linters
+	go run $(GOLANGCI) run ./... # govet is among the linters, and so is misspell for Go files
+	@$(MAKE) --no-print-directory spelling
+
+# The ignored words are those of .golangci.yml. Texts of licenses have the spelling of their authors.
+.PHONY: spelling
+spelling: ## check the spelling of the Markdown files
+	go run $(MISSPELL) -locale US -error -i cancelled,colour,favourite,harbour,licence,organisation,synchronised \
+	  $$(git ls-files '*.md' | grep -v '^THIRD_PARTY.md$$')
 
 FUZZED = $(sort $(patsubst %/,%,$(dir $(shell grep -rlE '^func Fuzz' --include='*_test.go' .))))
 
@@ -118,6 +126,10 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 	@set -e; for pkg in $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/generated/operations.md is derived from the results of the packages below it
+
+.PHONY: third-party
+third-party: ## rewrite THIRD_PARTY.md: the modules that the programs contain, and their licenses
+	go test -count=1 ./internal/thirdparty -run TestPage_Current -update
 
 .PHONY: pictures
 pictures: ## take the pictures of docs/console.md with Chromium

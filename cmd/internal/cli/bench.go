@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/bench"
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/scheme"
 )
 
 type benchCommand struct {
@@ -24,7 +25,7 @@ type benchCommand struct {
 	Duration time.Duration `help:"${benchDuration}" default:"5s"`
 	Timeout  time.Duration `help:"Time limit of the load. The removal of the created objects follows." default:"30m"`
 	CAFile   string        `help:"PEM file with certificates to trust in addition to those of the system." type:"path" placeholder:"FILE"`
-	JSON     string        `name:"json" help:"Write the result to a file as JSON." type:"path" placeholder:"FILE"`
+	JSON     string        `name:"json" help:"${benchJSON}" type:"path" placeholder:"FILE"`
 	YesWrite bool          `help:"Allow the run to create and remove users and a group. Required."`
 }
 
@@ -39,7 +40,7 @@ func (c *benchCommand) Run(in *invocation) error {
 	}
 	o.Progress = func(line string) { fmt.Fprintln(in.stderr, line) }
 	var file *os.File
-	if c.JSON != "" {
+	if c.JSON != "" && c.JSON != "-" {
 		if file, err = os.Create(c.JSON); err != nil {
 			return frame.Usage(fmt.Sprintf("--json: %v", err))
 		}
@@ -47,14 +48,18 @@ func (c *benchCommand) Run(in *invocation) error {
 	}
 	report, err := bench.Run(in.ctx, o)
 	for _, t := range o.Targets {
-		t.Transport.(*http.Transport).CloseIdleConnections()
+		t.Transport.(*scheme.Transport).CloseIdleConnections()
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(in.stdout, report.Text())
+	if c.JSON == "-" {
+		err = report.WriteJSON(in.stdout)
+	} else {
+		fmt.Fprint(in.stdout, report.Text())
+	}
 	if file != nil {
-		err = errors.Join(report.WriteJSON(file), file.Close())
+		err = errors.Join(err, report.WriteJSON(file), file.Close())
 	}
 	return errors.Join(err, report.Err())
 }
@@ -77,7 +82,7 @@ func (c *benchCommand) options() (bench.Options, error) {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 		transport.MaxIdleConnsPerHost = c.Clients
 		transport.DisableCompression = true // the numbers must not include the cost of compression
-		t.Transport = transport
+		t.Transport = scheme.New(transport)
 		o.Targets = append(o.Targets, t)
 	}
 	if err := o.Check(); err != nil {

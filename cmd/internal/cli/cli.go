@@ -42,6 +42,7 @@ type commands struct {
 	Bench   benchCommand    `cmd:"" help:"Measure a SCIM server, or two servers in turns, with users that are removed again."`
 	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API, or of serve engine."`
 	Engine  engine.Commands `cmd:"" help:"Operate the provisioning engine of a running sandbox or of serve engine, and show its state."`
+	Doctor  doctorCommand   `cmd:"" help:"Check the ports, data directory, database, clock and targets, and say what to do."`
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
 	} `cmd:"" help:"Manage API tokens."`
@@ -71,9 +72,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 	}
 	var cmds commands
 	var exit *int // the exit code if kong has handled the arguments completely, as for --help
-	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)}, flagHelp,
-		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Exit(func(code int) { exit = &code }))
+	parser, err := newParser(&cmds, stdout, stderr, func(code int) { exit = &code })
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return ExitFailure
@@ -102,6 +101,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		return ExitFailure
 	}
 	return ExitOK
+}
+
+// newParser returns the parser of the commands. It calls exit if it has handled the arguments completely.
+func newParser(cmds *commands, stdout, stderr io.Writer, exit func(code int)) (*kong.Kong, error) {
+	return kong.New(cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)}, flagHelp,
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(exit))
 }
 
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,28 @@ func TestRemote_URLFromEnvironment(t *testing.T) {
 	t.Setenv("SCIMWRIGHT_URL", "")
 	_, _, stderr = run(t.Context(), "engine", "apps", "--help")
 	require.Empty(t, stderr)
+}
+
+// TestCommands_WrongScheme checks that every command that sends requests to a URL says which scheme is right.
+func TestCommands_WrongScheme(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(func() { plain.Close(); secure.Close(); http.DefaultClient.CloseIdleConnections() })
+	for wrong, right := range map[string]string{
+		strings.Replace(plain.URL, "http:", "https:", 1):  plain.URL,
+		strings.Replace(secure.URL, "https:", "http:", 1): secure.URL,
+	} {
+		for _, args := range [][]string{
+			{"engine", "apps", "--api-token", "t", "--url", wrong}, {"engine", "apps", "--api-token", "t", "--url", wrong + "/engine/v1"},
+			{"token", "create", "--api-token", "t", "--url", wrong}, {"bench", wrong, "--yes-write"}, {"doctor", "--data", t.TempDir(), wrong},
+			{"conform", "run", wrong, "--read-only"}, {"conform", "plan", wrong},
+		} {
+			t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
+				code, stdout, stderr := run(t.Context(), args...)
+				require.NotEqual(t, cli.ExitOK, code)
+				text := strings.Join(strings.Fields(stdout+stderr), " ")
+				require.Contains(t, text, "use "+right)
+			})
+		}
+	}
 }

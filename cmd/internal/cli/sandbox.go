@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/cmd/internal/serving"
@@ -49,6 +50,10 @@ var flagHelp = kong.Vars{
 	"scimToken": "Bearer token of the SCIM server. Default: the token of the last run with the database; in a new database random.",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
+	"doctorListen": "Address that must be free (repeatable). Default: that of the configuration file, or 127.0.0.1:8080 (sandbox) and " +
+		"127.0.0.1:8090 (serve engine).",
+	"doctorConfig": "Configuration file of serve engine: check it, its address and its database.",
+	"doctorDB":     "Database: sqlite:PATH or postgres://... Default: that of the configuration file, or sqlite:scimwright-engine.db.",
 	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
 	"engineDB": "Database: sqlite:PATH or postgres://... Default: sqlite:scimwright-engine.db. Several daemons may share a PostgreSQL " +
 		"database.",
@@ -78,6 +83,7 @@ var flagHelp = kong.Vars{
 		"of OpenTelemetry enable and configure traces; see docs/daemon.md.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
+	"benchJSON": "Write the result to a file as JSON. If FILE is -, standard output has only JSON.",
 	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +
 		"instead ends when all users exist.",
 	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md. All other flags apply to " +
@@ -216,10 +222,17 @@ type serveSCIMCommand struct {
 	metricsFlags
 
 	ListQuirks bool `help:"List all quirks and exit."`
+	JSON       bool `name:"json" help:"With --list-quirks, print JSON instead of a table."`
 }
 
 // Run starts the SCIM server, prints its address, and waits until it stops.
 func (c *serveSCIMCommand) Run(in *invocation) error {
+	if c.JSON && !c.ListQuirks {
+		return frame.Usage("--json is for --list-quirks")
+	}
+	if c.JSON {
+		return frame.WriteJSON(in.stdout, map[string]any{"available": conform.Quirks()})
+	}
 	if c.ListQuirks {
 		return quirks.WriteTable(in.stdout)
 	}

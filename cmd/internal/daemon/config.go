@@ -16,59 +16,60 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// configFile is a configuration file. Members without a comment have the meaning of the flag with the same name.
+// configFile is a configuration file. The tag flag is the flag of serve engine with the same meaning; that of an object is the start of the
+// flags of its members. The tag doc describes a member without a flag. Settings returns both for the reference of the configuration.
 type configFile struct {
-	Listen      string         `json:"listen"`
-	DB          string         `json:"db"`
-	TLSCert     string         `json:"tlsCert"`
-	TLSKey      string         `json:"tlsKey"`
-	ClientCA    string         `json:"clientCa"`
-	BehindProxy bool           `json:"behindProxy"`
-	KeyFile     string         `json:"keyFile"`
-	KeyCommand  string         `json:"keyCommand"`
-	StartHalted bool           `json:"startHalted"`
-	Egress      string         `json:"egress"`
-	Metrics     *configMetrics `json:"metrics"`
-	Audit       *configLimit   `json:"audit"`
-	Retention   *configHistory `json:"retention"`
-	Traces      *configTraces  `json:"traces"`
-	Limits      *configLimits  `json:"limits"`
+	Listen      string         `json:"listen" flag:"listen"`
+	DB          string         `json:"db" flag:"db"`
+	TLSCert     string         `json:"tlsCert" flag:"tls-cert"`
+	TLSKey      string         `json:"tlsKey" flag:"tls-key"`
+	ClientCA    string         `json:"clientCa" flag:"client-ca"`
+	BehindProxy bool           `json:"behindProxy" flag:"behind-proxy"`
+	KeyFile     string         `json:"keyFile" flag:"key-file"`
+	KeyCommand  string         `json:"keyCommand" flag:"key-command"`
+	StartHalted bool           `json:"startHalted" flag:"start-halted"`
+	Egress      string         `json:"egress" flag:"egress"`
+	Metrics     *configMetrics `json:"metrics" flag:"metrics-"`
+	Audit       *configLimit   `json:"audit" flag:"audit-"`
+	Retention   *configHistory `json:"retention" flag:""`
+	Traces      *configTraces  `json:"traces" flag:""`
+	Limits      *configLimits  `json:"limits" flag:""`
 	tenantConfig
-	Tenants map[string]tenantConfig `json:"tenants"` // all others
+	Tenants map[string]tenantConfig `json:"tenants" doc:"tokens and apps of all other tenants, by name"`
 }
 
 // tenantConfig are the members of a tenant; those of the default tenant are at the top.
 type tenantConfig struct {
-	Tokens []configToken        `json:"tokens"`
-	Apps   map[string]configApp `json:"apps"`
+	Tokens []configToken        `json:"tokens" doc:"tokens of the tenant default"`
+	Apps   map[string]configApp `json:"apps" doc:"apps of the tenant default, by id"`
 }
 
 type configMetrics struct {
-	Listen string `json:"listen"`
-	Token  string `json:"token"` // reference
+	Listen string `json:"listen" flag:"listen"`
+	Token  string `json:"token" flag:"token"` // reference
 }
 
 // configLimit limits stored objects.
 type configLimit struct {
-	Age  string `json:"age"` // such as "720h"
-	Rows int64  `json:"rows"`
+	Age  string `json:"age" flag:"age"` // such as "720h"
+	Rows int64  `json:"rows" flag:"rows"`
 
 	age time.Duration
 }
 
 type configTraces struct {
-	Endpoint string            `json:"endpoint"`
-	Headers  map[string]string `json:"headers"` // references
-	Sample   *float64          `json:"sample"`
-	Hosts    []string          `json:"hosts"`
+	Endpoint string            `json:"endpoint" doc:"base URL of an OpenTelemetry collector. Default: no export"`
+	Headers  map[string]string `json:"headers" doc:"headers of the exports; the values are references"` // references
+	Sample   *float64          `json:"sample" doc:"part of the traces that is recorded, from 0 to 1. Default: 1"`
+	Hosts    []string          `json:"hosts" flag:"trace-host"`
 }
 
 // configHistory are the limits of Options.Retention.
 type configHistory struct {
-	Exchanges   *configLimit `json:"exchanges"`
-	Events      *configLimit `json:"events"`
-	Deleted     *configLimit `json:"deleted"`
-	DeadLetters *configLimit `json:"deadLetters"`
+	Exchanges   *configLimit `json:"exchanges" flag:"exchange-"`
+	Events      *configLimit `json:"events" flag:"event-"`
+	Deleted     *configLimit `json:"deleted" flag:"deleted-"`
+	DeadLetters *configLimit `json:"deadLetters" flag:"letter-"`
 }
 
 // limits returns the limits by their paths in the file.
@@ -90,24 +91,24 @@ func (c *configLimit) limit() RetentionLimit {
 }
 
 type configLimits struct {
-	Rate     float64 `json:"rate"`
-	Burst    int     `json:"burst"`
-	InFlight int     `json:"inFlight"`
+	Rate     float64 `json:"rate" flag:"rate"`
+	Burst    int     `json:"burst" flag:"burst"`
+	InFlight int     `json:"inFlight" flag:"in-flight"`
 }
 
 // configToken is a token, or the certificate of a client.
 type configToken struct {
-	Name        string   `json:"name"`
-	Token       string   `json:"token"`       // reference, or sha256: and the digest
-	Certificate string   `json:"certificate"` // subject:, dns:, uri: or email: and the name in the certificate
-	Scopes      []string `json:"scopes"`
+	Name        string   `json:"name" doc:"name in the audit log"`
+	Token       string   `json:"token" doc:"reference to the token, or sha256: and its digest"`
+	Certificate string   `json:"certificate" doc:"instead of a token: subject:, dns:, uri: or email: and the name in a certificate"`
+	Scopes      []string `json:"scopes" doc:"permissions: read, write, apps, approve, secrets, admin, fleet"`
 }
 
 // configApp is an app without its version. The secrets and the client key are references.
 type configApp struct {
-	Target  desiredapi.Target   `json:"target"`
-	Mapping *desiredapi.Mapping `json:"mapping"`
-	Pull    *desiredapi.Pull    `json:"pull"`
+	Target  desiredapi.Target   `json:"target" doc:"SCIM server; auth.secret and tls.key are references"`
+	Mapping *desiredapi.Mapping `json:"mapping" doc:"attributes of users, and the rules that map them"`
+	Pull    *desiredapi.Pull    `json:"pull" doc:"endpoint of the identity provider that the daemon queries; secrets are references"`
 }
 
 // maxConfig is the maximum size of a configuration file, in bytes.

@@ -205,14 +205,24 @@ func (o *Options) complete() {
 
 // Check returns an error for invalid options or an invalid configuration file, before anything is created. Start checks the same.
 func (o Options) Check() error {
+	_, err := o.Resolved()
+	return err
+}
+
+// Resolved returns the options with the settings of the configuration file and the defaults. It returns the errors of Check.
+func (o Options) Resolved() (Options, error) {
 	o.completeLookup()
 	configured, err := readSettings(o.Config, o.LookupEnv)
 	if err != nil {
-		return err
+		return o, err
 	}
 	o = o.with(&configured.file)
 	o.Limits = o.limits(configured)
-	return o.check()
+	if err := o.check(); err != nil {
+		return o, err
+	}
+	o.complete()
+	return o, nil
 }
 
 func (o Options) check() error {

@@ -22,6 +22,7 @@ type planCommand struct {
 	connection
 	selection
 	limits
+	printed
 }
 
 // Run discovers the features of the target and prints the plan.
@@ -46,6 +47,13 @@ func (c *planCommand) Run(in *invocation) error {
 	opts.Order = checks.Order()
 	plan, err := conformance.NewPlan(in.ctx, target, opts)
 	if err != nil {
+		return err
+	}
+	if c.AsJSON {
+		err = planJSON(in, plan)
+		if err == nil && plan.Reason != "" {
+			err = exitCode(ExitUntested)
+		}
 		return err
 	}
 	if plan.Reason != "" {
@@ -74,7 +82,10 @@ func (c *planCommand) Run(in *invocation) error {
 	return err
 }
 
-type listCommand struct{ selection }
+type listCommand struct {
+	selection
+	printed
+}
 
 // Run prints the selected checks.
 func (c *listCommand) Run(in *invocation) error {
@@ -85,6 +96,9 @@ func (c *listCommand) Run(in *invocation) error {
 	for _, p := range chosen {
 		selected = append(selected, p.Checks()...)
 	}
+	if c.AsJSON {
+		return listJSON(in, selected, shortJSON)
+	}
 	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
 	for _, check := range selected {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", check.ID, check.Level, check.Title)
@@ -94,11 +108,15 @@ func (c *listCommand) Run(in *invocation) error {
 
 type explainCommand struct {
 	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28."`
+	printed
 }
 
 // Run explains a check, an area or a clause.
 func (c *explainCommand) Run(in *invocation) error {
 	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
+		if c.AsJSON {
+			return clauseJSON(in, r)
+		}
 		return explainClause(in, r)
 	}
 	all := slices.Concat(checks.All(), observed.ClientChecks(), clientgrade.Expectations())
@@ -108,6 +126,9 @@ func (c *explainCommand) Run(in *invocation) error {
 	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(all)
 	if err != nil {
 		return usage("%v; no clause has this id. \"%s list\" lists the checks", err, in.program)
+	}
+	if c.AsJSON {
+		return listJSON(in, selected, fullJSON)
 	}
 	for i, check := range selected {
 		if i > 0 {
@@ -182,6 +203,7 @@ func explainClause(in *invocation, r requirements.Requirement) error {
 type cleanupCommand struct {
 	Journal string `arg:"" help:"Journal of the run." type:"path"`
 	connection
+	printed
 }
 
 // Run removes the objects that are still listed in the journal.
@@ -194,10 +216,16 @@ func (c *cleanupCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(in.stdout, "%s: removed %d, absent already %d, remaining %d.\n", result.Target, result.Removed, result.Absent,
-		len(result.Leftovers))
-	for _, l := range result.Leftovers {
-		fmt.Fprintf(in.stdout, "  %s (%s): %s\n", l.Path, l.Name, l.Reason)
+	if c.AsJSON {
+		if err := cleanupJSON(in, result); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(in.stdout, "%s: removed %d, absent already %d, remaining %d.\n", result.Target, result.Removed, result.Absent,
+			len(result.Leftovers))
+		for _, l := range result.Leftovers {
+			fmt.Fprintf(in.stdout, "  %s (%s): %s\n", l.Path, l.Name, l.Reason)
+		}
 	}
 	if len(result.Leftovers) > 0 {
 		return exitCode(ExitUntested)
@@ -205,10 +233,13 @@ func (c *cleanupCommand) Run(in *invocation) error {
 	return nil
 }
 
-type versionCommand struct{}
+type versionCommand struct{ printed }
 
 // Run prints the module version and the revision, if the build recorded them.
-func (versionCommand) Run(in *invocation) error {
+func (c *versionCommand) Run(in *invocation) error {
+	if c.AsJSON {
+		return frame.WriteJSON(in.stdout, frame.Info(in.program))
+	}
 	_, err := fmt.Fprintln(in.stdout, frame.Build(in.program))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/scheme"
 	"github.com/scimwright/scimwright/conformance"
 )
 
@@ -58,7 +59,7 @@ func (c connection) target(url string) (conformance.Target, error) {
 	if err != nil {
 		return target, err
 	}
-	target.Transport = transport
+	target.Transport = scheme.New(transport)
 	return target, c.authorize(&target)
 }
 

@@ -10,6 +10,7 @@ import (
 type diffCommand struct {
 	Before string `arg:"" help:"JSON report of the earlier run." type:"path"`
 	After  string `arg:"" help:"JSON report of the later run." type:"path"`
+	printed
 }
 
 // Run compares two reports. The exit code is 1 if there are new findings.
@@ -23,6 +24,20 @@ func (c *diffCommand) Run(in *invocation) error {
 		return err
 	}
 	d := report.Compare(before, after)
+	if c.AsJSON {
+		if err := diffJSON(in, d); err != nil {
+			return err
+		}
+	} else {
+		diffText(in, d)
+	}
+	if len(d.New) > 0 {
+		return exitCode(ExitFindings)
+	}
+	return nil
+}
+
+func diffText(in *invocation, d report.Difference) {
 	for _, group := range []struct {
 		title   string
 		changes []report.Change
@@ -35,10 +50,6 @@ func (c *diffCommand) Run(in *invocation) error {
 			}
 		}
 	}
-	if len(d.New) > 0 {
-		return exitCode(ExitFindings)
-	}
-	return nil
 }
 
 func readReport(path string) (report.Document, error) {

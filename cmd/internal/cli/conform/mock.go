@@ -30,7 +30,7 @@ type mockCommand struct {
 	Record     string        `help:"File for a recording of the exchanges, for the command judge." type:"path" placeholder:"FILE"`
 	For        time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`
 	Max        int           `help:"Stop after this number of exchanges." default:"10000"`
-	ListQuirks bool          `help:"List all quirks and servers and exit."`
+	ListQuirks bool          `help:"List all quirks and servers and exit. With --json=-, print JSON."`
 }
 
 func scenarioNames() string {
@@ -59,6 +59,9 @@ func mockNames() string {
 
 // Run serves a client until the operator or a limit stops the server, then grades the client.
 func (c *mockCommand) Run(in *invocation) error {
+	if c.ListQuirks && c.JSON == "-" {
+		return quirksJSON(in)
+	}
 	if c.ListQuirks {
 		return listQuirks(in)
 	}
@@ -86,7 +89,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	if token == "" {
 		token = "mock-" + strings.ToLower(rand.Text())
 	}
-	files, err := c.open(in.stdout)
+	files, err := c.open(in.stdout, &c.printing)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // outputs is the set of flags for reports in files.
 type outputs struct {
 	Output lines  `short:"o" help:"Write a report to a file (repeatable); - is standard output. Forms: ${forms}." placeholder:"FORM=FILE"`
-	JSON   string `help:"Same as --output json=FILE." type:"path" placeholder:"FILE"`
+	JSON   string `help:"Same as --output json=FILE. If FILE is -, standard output has only JSON." type:"path" placeholder:"FILE"`
 }
 
 // printing is the set of flags for standard output.
@@ -82,7 +82,12 @@ func (standardOutput) Close() error { return nil }
 
 // open opens the files before the run, so that an unwritable path is a usage error. An existing file is replaced only when the report is
 // complete. The path - is stdout.
-func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
+//
+// If the JSON report goes to stdout, open changes p so that nothing else does.
+func (o outputs) open(stdout io.Writer, p *printing) (files []outputFile, err error) {
+	if o.JSON == "-" {
+		p.Format = "none"
+	}
 	type place struct{ flag, form, path string }
 	var places []place
 	if o.JSON != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/scheme"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/conformance/observed"
@@ -67,7 +68,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	transport.DisableCompression = true
-	files, err := c.open(in.stdout)
+	files, err := c.open(in.stdout, &c.printing)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 	}
 	defer recording.Discard()
 	tap := &tap{in: in, lines: !c.Quiet && frame.IsTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
-	recorder, err := observed.NewRecorder(base, observed.Options{Transport: transport, MaxBody: c.MaxBody, Each: tap.each})
+	recorder, err := observed.NewRecorder(base, observed.Options{Transport: scheme.New(transport), MaxBody: c.MaxBody, Each: tap.each})
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -252,7 +253,7 @@ func (c *judgeCommand) Run(in *invocation) error {
 	if err != nil {
 		return usage("%s: %v", c.Recording, err)
 	}
-	files, err := c.open(in.stdout)
+	files, err := c.open(in.stdout, &c.printing)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (c *runCommand) Run(in *invocation) error {
 	opts.Order = checks.Order()
 	opts.Timeout, opts.RequestTimeout, opts.Journal = c.Timeout, c.RequestTimeout, c.journal()
 	opts.LimitNames = conformance.LimitNames{Timeout: "--timeout", MaxRequests: "--max-requests"}
-	files, err := c.open(in.stdout)
+	files, err := c.open(in.stdout, &c.printing)
 	if err != nil {
 		return err
 	}

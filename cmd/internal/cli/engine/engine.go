@@ -24,7 +24,7 @@ import (
 // Commands is the group of commands. The help lists them in the order of the embedded structs.
 type Commands struct {
 	remote.Connection
-	JSON bool `name:"json" help:"Print the response of the API unchanged."`
+	JSON bool `name:"json" help:"Print the response of the API unchanged; {} if it is empty."`
 
 	taskCommands
 	principalCommands
@@ -63,7 +63,7 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{}}
+	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{next: api.HTTP.Transport}}
 	if strings.HasSuffix(api.BaseURL, servicePrefix) {
 		s.service = true
 		s.engine = client.New(api.BaseURL, api.Token)
@@ -76,11 +76,14 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 }
 
 // lastResponse stores the body of the last response, which --json prints.
-type lastResponse struct{ body []byte }
+type lastResponse struct {
+	next http.RoundTripper
+	body []byte
+}
 
 // RoundTrip implements http.RoundTripper.
 func (l *lastResponse) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := http.DefaultTransport.RoundTrip(r)
+	res, err := l.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +111,14 @@ func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
 	return s, a, err
 }
 
-// show prints the last response: unchanged with --json, otherwise the page that the function text writes.
-func (s *session) show(text func(*page)) error { return s.print(s.sent.body, text) }
+// show prints the last response: unchanged with --json ({} if it has no body), otherwise the page that the function text writes.
+func (s *session) show(text func(*page)) error {
+	body := s.sent.body
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	return s.print(body, text)
+}
 
 // print prints a response: with --json the JSON in raw, otherwise the page that the function text writes.
 func (s *session) print(raw json.RawMessage, text func(*page)) error {

@@ -4,6 +4,7 @@ package frame
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,15 +48,43 @@ func Version() string {
 	return "(devel)"
 }
 
+// BuildInfo is what a build has recorded. The members are those of the JSON of the command version.
+type BuildInfo struct {
+	Program  string `json:"program"`
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the files differ from the revision
+	Date     string `json:"date,omitempty"`     // of the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// Info returns what the build of a program has recorded.
+func Info(program string) BuildInfo {
+	return BuildInfo{
+		Program: program, Version: Version(), Revision: setting("vcs.revision"), Modified: setting("vcs.modified") == "true",
+		Date: Date(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// WriteJSON writes a value as indented JSON.
+func WriteJSON(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(v)
+}
+
 // Build returns one line about the program: its version, the revision and its date if the build recorded them, and its platform.
 func Build(program string) string {
-	words := []string{program, Version()}
-	for _, word := range []string{setting("vcs.revision"), Date()} {
+	info := Info(program)
+	words := []string{info.Program, info.Version}
+	for _, word := range []string{info.Revision, info.Date} {
 		if word != "" {
 			words = append(words, word)
 		}
 	}
-	return strings.Join(append(words, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH), " ")
+	return strings.Join(append(words, info.Go, info.Platform), " ")
 }
 
 // Date returns the date of the revision that the program was built from, as YYYY-MM-DD, or "" if the build did not record it.

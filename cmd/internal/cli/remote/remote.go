@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/cmd/internal/scheme"
 )
 
 // Connection is the set of flags that identify a sandbox or daemon.
@@ -42,7 +44,9 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 	if c.APIToken == "" {
 		return nil, frame.Usage("--api-token (or SCIMWRIGHT_API_TOKEN) or --ready-file is required")
 	}
-	return &sandbox.APIClient{BaseURL: strings.TrimSuffix(cmp.Or(c.URL, defaultURL), "/"), Token: c.APIToken}, nil
+	return &sandbox.APIClient{
+		BaseURL: strings.TrimSuffix(cmp.Or(c.URL, defaultURL), "/"), Token: c.APIToken, HTTP: &http.Client{Transport: scheme.New(nil)},
+	}, nil
 }
 
 // defaultURL is the default address of a sandbox.
