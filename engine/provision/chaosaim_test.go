@@ -150,7 +150,8 @@ func atRest(t *testing.T, kept *sqlstore.Store, app string) bool {
 
 // aimAll ends processes by aims of all kinds in turns, each at a user of an app of its own, until stop is closed. Afterwards it sends the
 // apps.
-func (c chaos) aimAll(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target *fleetTarget, fleet *disturbed, stop chan struct{}) chan []string {
+func (c chaos) aimAll(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target *fleetTarget, fleet *disturbed,
+	stop chan struct{}) chan []string {
 	aimed := make(chan []string, 1)
 	go func() {
 		var apps []string
