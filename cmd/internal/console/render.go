@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -172,18 +171,13 @@ func readFlash(v *visit, value string) *flash {
 
 // assetPath returns the path of an asset with a checksum of its content, so that browsers can cache it indefinitely.
 func (c *console) assetPath(file string) (string, error) {
-	data, err := fs.ReadFile(assetFiles, file)
+	data, err := asset(file)
 	if err != nil {
 		return "", fmt.Errorf("console: %w", err)
 	}
 	sum := sha256.Sum256(data)
 	ext := path.Ext(file)
 	return c.o.Base + "/" + strings.TrimSuffix(file, ext) + "." + hex.EncodeToString(sum[:6]) + ext, nil
-}
-
-func serveAsset(w http.ResponseWriter, r *http.Request, file string) {
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeFileFS(w, r, assetFiles, file)
 }
 
 // pill is a status with its color, sign and word.
