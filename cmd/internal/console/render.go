@@ -37,6 +37,7 @@ type view struct {
 	Path  string // with the query
 	Flash *flash
 	User  *visitor // nil without a login
+	Links []Link   // of the navigation, those that the caller may open
 	Now   time.Time
 	D     any
 }
@@ -67,18 +68,19 @@ func (c *console) definePages() error {
 	if err != nil {
 		return err
 	}
-	funcs := template.FuncMap{
+	c.funcs = template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return script },
 		"base": func() string { return c.o.Base }, "product": func() string { return c.o.Product },
-		"clock": clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": pretty,
+		"managed": func() bool { return len(c.o.Sections) > 0 },
+		"clock":   clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": pretty,
 		"num":     num,
-		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration,
+		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration, "isURL": isURL,
 		"action": c.describe, "buttonOf": c.button, "states": states, "hasValue": hasValue, "counted": counted, "parsed": parsed,
 	}
 	for _, name := range pageNames {
 		// Most processes show few pages or none, and the templates of all pages take 2.5 MB.
 		c.pages[name] = sync.OnceValues(func() (*template.Template, error) {
-			return template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
+			return template.New("layout.html").Funcs(c.funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
 		})
 	}
 	return nil
@@ -94,7 +96,7 @@ func (c *console) render(w io.Writer, page, template string, data any) error {
 }
 
 // write renders the page before it writes the response, so that a failing template never sends a partial page.
-func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status int, page, title string, data any) {
+func (c *console) write(w http.ResponseWriter, r *http.Request, v *Visit, status int, page, title string, data any) {
 	out := view{Title: title, Theme: "auto", Path: r.URL.RequestURI(), Now: c.o.Now(), D: data}
 	if r.Method != http.MethodGet {
 		out.Path = c.o.Base + "/"
@@ -104,6 +106,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 	}
 	if v != nil {
 		out.User = &visitor{Name: v.caller.Name, CSRF: v.session.CSRF, may: v.caller.May}
+		out.Links = c.linksFor(r, v)
 	}
 	if f, err := r.Cookie(flashCookie); err == nil && v != nil && r.Header.Get(headerFragment) == "" {
 		out.Flash = readFlash(v, f.Value)
@@ -132,7 +135,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 const maxFlash = 1500
 
 // done redirects to a path, where the page shows a text.
-func (c *console) done(w http.ResponseWriter, r *http.Request, v *visit, to string, f flash) {
+func (c *console) done(w http.ResponseWriter, r *http.Request, v *Visit, to string, f flash) {
 	if len(f.Curl) > maxFlash {
 		f.Curl = ""
 	}
@@ -151,13 +154,13 @@ func (c *console) done(w http.ResponseWriter, r *http.Request, v *visit, to stri
 
 // signature returns the signature of a flash for a session. Cookies do not distinguish ports, so another server of this machine could
 // otherwise show its texts and command lines.
-func signature(v *visit, data []byte) string {
+func signature(v *Visit, data []byte) string {
 	h := hmac.New(sha256.New, []byte("flash "+v.session.CSRF))
 	h.Write(data)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-func readFlash(v *visit, value string) *flash {
+func readFlash(v *Visit, value string) *flash {
 	text, signed, _ := strings.Cut(value, ".")
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || !session.Equal(signed, signature(v, data)) {
@@ -211,6 +214,14 @@ var tones = map[string]pill{
 
 	"skipped": {"quiet", "", "skipped"}, "dismissed": {"quiet", "", "dismissed"}, "paused": {"quiet", "", "not active"},
 	"unknown-app": {"quiet", "", "not connected"}, "unknown": {"quiet", "", "unknown"}, "absent": {"quiet", "", "absent"},
+	"ACTIVE": {"good", "", "active"}, "SUCCESS": {"good", "", "success"}, "SYNCHRONIZED": {"good", "", "in sync"},
+	"ENROLLED": {"good", "", "enrolled"}, "STAGED": {"wait", "", "staged"}, "PROVISIONED": {"wait", "", "provisioned"},
+	"PENDING_ACTIVATION": {"wait", "", "pending activation"}, "SYNCING": {"wait", "", "being provisioned"},
+	"OUT_OF_SYNC": {"wait", "", "waiting"}, "RECOVERY": {"warn", "", "recovery"}, "LOCKED_OUT": {"warn", "", "locked out"},
+	"PASSWORD_EXPIRED": {"warn", "", "password expired"}, "SUSPENDED": {"warn", "", "suspended"}, "FAILURE": {"bad", "", "failure"},
+	"ERROR": {"bad", "", "failed"}, "DEPROVISIONED": {"quiet", "", "deprovisioned"}, "INACTIVE": {"quiet", "", "not active"},
+	"EXPIRED": {"quiet", "", "expired"}, "DISABLED": {"quiet", "", "not provisioned"},
+
 	"inactive": {"quiet", "", "inactive"}, "stranger": {"quiet", "", "unmanaged account"},
 }
 
@@ -241,6 +252,9 @@ func httpPill(status int) pill {
 	p.Sign = signs[p.Tone]
 	return p
 }
+
+// Clock returns a time as pages show it, empty for none.
+func Clock(t time.Time) string { return clock(t) }
 
 func clock(t time.Time) string {
 	if t.IsZero() {
@@ -351,6 +365,11 @@ func hasValue(values url.Values, name, value string) bool {
 
 // counted returns the number of principals with a status.
 func counted(counts map[engine.Status]int, status string) int { return counts[engine.Status(status)] }
+
+// isURL reports whether a text is an address that a browser can open.
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
 
 // parsed returns the time that a text of the API stands for, zero if it stands for none.
 func parsed(text string) time.Time {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/cmd/internal/console/manage"
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
@@ -140,9 +141,10 @@ func (h *consoleHost) Apps(ctx context.Context, _ string) ([]control.App, error)
 	return h.names.Apps(ctx)
 }
 
-// newConsole returns the console, behind which the control API permits what the role of the session permits.
+// newConsole returns the console, behind which the control API permits what the role of the session permits. managed is the handler of the
+// management API, which authorizes the token of the session itself.
 func (s *Sandbox) newConsole(
-	ctx context.Context, db *sqldb.DB, p *parts, o control.Options, base string, log *slog.Logger,
+	ctx context.Context, db *sqldb.DB, p *parts, o control.Options, base string, managed http.Handler, log *slog.Logger,
 ) (*console.Console, error) {
 	sessions, err := session.Open(ctx, db, nil)
 	if err != nil {
@@ -166,8 +168,8 @@ func (s *Sandbox) newConsole(
 	return console.New(console.Options{
 		Host: &consoleHost{names: names{p.bridge}, api: p.api, token: p.tokens.api}, Reads: console.ReadsOf(p.engine), API: operate,
 		Prefix: sandboxPrefix, Scheme: "SSWS", Sessions: sessions, Product: "sandbox", Links: true, Hosts: hosts,
-		Proxies: s.options.TrustedProxies,
-		Open:    s.options.ConsoleOpen, Rate: &p.rate, Done: p.engine.Done(), Now: o.Now, Logger: log,
+		Proxies: s.options.TrustedProxies, Management: managed, Sections: []console.Section{manage.New()},
+		Open: s.options.ConsoleOpen, Rate: &p.rate, Done: p.engine.Done(), Now: o.Now, Logger: log,
 		Endpoints: []console.Endpoint{
 			{Name: "Management API", URL: base + "/api/v1"},
 			{Name: "SCIM server", URL: base + tenants.Prefix(tenants.Default)},

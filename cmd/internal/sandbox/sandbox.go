@@ -290,7 +290,7 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	if p.console, err = s.newConsole(ctx, db, p, controlled, base, o.Logger); err != nil {
+	if p.console, err = s.newConsole(ctx, db, p, controlled, base, api, o.Logger); err != nil {
 		return nil, err
 	}
 	p.handler = &routes{
