@@ -30,7 +30,7 @@ type Head struct {
 }
 
 // head reads the app of a page. It has sent a response if ok is false.
-func (c *console) head(w http.ResponseWriter, r *http.Request, v *visit, tab string) (h Head, ok bool) {
+func (c *console) head(w http.ResponseWriter, r *http.Request, v *Visit, tab string) (h Head, ok bool) {
 	app, err := c.client(v).App(r.Context(), r.PathValue("app"))
 	if err != nil {
 		c.problem(w, r, v, err)
@@ -49,7 +49,7 @@ type AppPage struct {
 
 const latestOnApp = 10
 
-func (c *console) app(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) app(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "overview")
 	if !ok {
 		return
@@ -87,7 +87,7 @@ const (
 	searchStep  = 1000
 )
 
-func (c *console) people(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) people(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "people")
 	if !ok {
 		return
@@ -174,7 +174,7 @@ const maxTasks = 1000
 // tasksPage is the maximum number of tasks on the page.
 const tasksPage = 200
 
-func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "tasks")
 	if !ok {
 		return
@@ -220,7 +220,7 @@ type PlansPage struct {
 	Rows []engine.Plan
 }
 
-func (c *console) plans(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) plans(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "plans")
 	if !ok {
 		return
@@ -246,7 +246,7 @@ type PlanPage struct {
 
 const planPage = 25
 
-func (c *console) plan(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) plan(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "plans")
 	if !ok {
 		return
@@ -278,7 +278,7 @@ type ImportsPage struct {
 	Rows []engine.ImportRun
 }
 
-func (c *console) imports(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) imports(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "imports")
 	if !ok {
 		return
@@ -305,7 +305,7 @@ type ImportPage struct {
 
 const importPage = 50
 
-func (c *console) oneImport(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) oneImport(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "imports")
 	if !ok {
 		return
@@ -343,7 +343,7 @@ type TargetPage struct {
 // Trait is a detected deviation of a target.
 type Trait struct{ Name, Value string }
 
-func (c *console) target(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) target(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "target")
 	if !ok {
 		return
@@ -398,7 +398,7 @@ type EventsPage struct {
 
 const eventsPage = 100
 
-func (c *console) events(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) events(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "events")
 	if !ok {
 		return
@@ -429,7 +429,7 @@ func (c *console) events(w http.ResponseWriter, r *http.Request, v *visit) {
 
 // lastEvent returns the number of the last event of an app, 0 if there is none. The API lists events in ascending order, and their numbers
 // have no gaps.
-func (c *console) lastEvent(ctx context.Context, v *visit, app string) (int64, error) {
+func (c *console) lastEvent(ctx context.Context, v *Visit, app string) (int64, error) {
 	follows := func(n int64) (bool, error) {
 		found, err := c.client(v).Events(ctx, app, api.EventOptions{After: n, Limit: 1})
 		return len(found) > 0, err

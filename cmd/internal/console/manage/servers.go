@@ -166,7 +166,9 @@ type scimError struct {
 	detail string
 }
 
-func (e *scimError) Error() string { return fmt.Sprintf("the SCIM server returned %d: %s", e.status, e.detail) }
+func (e *scimError) Error() string {
+	return fmt.Sprintf("the SCIM server returned %d: %s", e.status, e.detail)
+}
 
 // maxSCIM is the maximum size of a response that a page reads.
 const maxSCIM = 8 << 20

@@ -1,0 +1,129 @@
+package manage
+
+import (
+	"embed"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/cmd/internal/console"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+// Manage is the section of the pages of the management API.
+type Manage struct {
+	o     Options
+	frame *console.Frame
+}
+
+// Options configure the section.
+type Options struct {
+	// SCIM serves the SCIM servers of the sandbox to a caller who may manage them: GET requests without a token.
+	SCIM http.Handler
+}
+
+var _ console.Section = (*Manage)(nil)
+
+// New returns the section.
+func New(o Options) *Manage { return &Manage{o: o} }
+
+// subject is the pages and actions of one subject.
+type subject struct {
+	links     []console.Link
+	actions   map[string]console.Row
+	templates []string // the files of pages/ without their extension
+	pages     map[string]console.Page
+	posts     map[string]console.Page // forms that are not actions, because a page shows their result
+}
+
+// subjects are the subjects in the order of the navigation.
+func (m *Manage) subjects() []subject {
+	return []subject{m.users(), m.groups(), m.assignments(), m.log(), m.tokens(), m.clock(), m.settings(), m.outbox(), m.hooks(),
+		m.servers()}
+}
+
+// Links implements console.Section.
+func (m *Manage) Links() (all []console.Link) {
+	for _, s := range m.subjects() {
+		all = append(all, s.links...)
+	}
+	return all
+}
+
+// Actions implements console.Section.
+func (m *Manage) Actions() map[string]console.Row {
+	all := map[string]console.Row{}
+	for _, s := range m.subjects() {
+		maps.Copy(all, s.actions)
+	}
+	return all
+}
+
+// Mount implements console.Section.
+func (m *Manage) Mount(f *console.Frame) error {
+	m.frame = f
+	for _, s := range m.subjects() {
+		if err := f.Templates(pageFiles, s.templates...); err != nil {
+			return err
+		}
+		for path, page := range s.pages {
+			f.Get(path, page)
+		}
+		for path, page := range s.posts {
+			f.Post(path, page)
+		}
+	}
+	return nil
+}
+
+// The sizes of pages.
+const (
+	pageSize = 50
+	pickSize = 10
+	partSize = 20 // of a list that is a part of a page
+)
+
+// at returns a path of the management API. Each segment is escaped.
+func at(prefix string, segments ...string) string {
+	for _, s := range segments {
+		prefix += "/" + url.PathEscape(s)
+	}
+	return prefix
+}
+
+// quoted returns a string of a filter expression.
+func quoted(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(data)
+}
+
+// search returns the text of the search field of a page.
+func search(r *http.Request) string { return strings.TrimSpace(r.URL.Query().Get("q")) }
+
+// done returns the text of a success.
+func done(text string) func(url.Values, json.RawMessage) string {
+	return func(url.Values, json.RawMessage) string { return text }
+}
+
+// idOf returns the member id of a response.
+func idOf(response json.RawMessage) string {
+	var made struct{ ID string }
+	_ = json.Unmarshal(response, &made)
+	return made.ID
+}
+
+// moment returns a time, zero for none.
+func moment(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
