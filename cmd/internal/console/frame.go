@@ -143,7 +143,9 @@ func (f *Frame) Done(w http.ResponseWriter, r *http.Request, v *Visit, to, text,
 }
 
 // Curl returns the command line for a request to the management API.
-func (f *Frame) Curl(v *Visit, method, path string, body any) string { return f.c.curl(v, call{method, path, body}) }
+func (f *Frame) Curl(v *Visit, method, path string, body any) string {
+	return f.c.curl(v, call{method, path, body})
+}
 
 // Base is the prefix of the paths of the console.
 func (f *Frame) Base() string { return f.c.o.Base }

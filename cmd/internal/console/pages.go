@@ -165,14 +165,15 @@ type TasksPage struct {
 	Query    string
 	Count    map[string]int // tasks by status
 	Removals int            // blocked by the deletion guard
-	More     bool
+	Limited  bool           // the API lists only the first maxTasks tasks
+	Next     template.URL   // query of the next page
 }
 
 // maxTasks is the maximum number of tasks that the API lists.
 const maxTasks = 1000
 
-// tasksPage is the maximum number of tasks on the page.
-const tasksPage = 200
+// tasksPage is the maximum number of tasks on a page.
+const tasksPage = 50
 
 func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "tasks")
@@ -186,7 +187,9 @@ func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *Visit) {
 	}
 	sortTasks(all)
 	p := TasksPage{Head: h, Status: r.URL.Query().Get("status"), Query: strings.TrimSpace(r.URL.Query().Get("q")), Count: map[string]int{},
-		More: len(all) == maxTasks}
+		Limited: len(all) == maxTasks}
+	from := max(atoi(r.URL.Query().Get("from")), 0)
+	matching := 0
 	needle := strings.ToLower(p.Query)
 	for _, t := range all {
 		p.Count[string(t.Status)]++
@@ -197,11 +200,13 @@ func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *Visit) {
 		if !matches || p.Status != "" && p.Status != string(t.Status) {
 			continue
 		}
-		if len(p.Rows) == tasksPage {
-			p.More = true
-			continue
+		if matching >= from && matching < from+tasksPage {
+			p.Rows = append(p.Rows, t)
 		}
-		p.Rows = append(p.Rows, t)
+		matching++
+	}
+	if next := from + tasksPage; next < matching {
+		p.Next = queryOf("status", p.Status, "q", p.Query, "from", strconv.Itoa(next))
 	}
 	c.write(w, r, v, http.StatusOK, "tasks", "Tasks of "+h.App.Label, p)
 }

@@ -172,7 +172,7 @@ type parts struct {
 	console    *console.Console
 	suite      *suite.Runner // conformance runs of the console
 	scimReader string        // token with which the console reads the SCIM servers, known only to this process
-	rate       console.Rate // of the chart of the console
+	rate       console.Rate  // of the chart of the console
 	api        *mgmtapi.API
 	tenants    *tenants.Tenants
 	appDeleted func(app string)

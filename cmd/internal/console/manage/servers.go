@@ -225,8 +225,8 @@ func (m *Manage) serverPage(w http.ResponseWriter, r *http.Request, v *console.V
 
 // sentence returns an error as a sentence.
 func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:]
+	text := strings.TrimSuffix(err.Error(), ".")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // QuirksPage lists the quirks of a SCIM server.
@@ -319,7 +319,11 @@ func (m *Manage) setQuirk(w http.ResponseWriter, r *http.Request, v *console.Vis
 	body := map[string]any{"active": append([]string{}, active...)}
 	err := c.Do(r.Context(), http.MethodPut, path, body, nil)
 	if e, ok := errors.AsType[*api.Error](err); ok && e.Status < http.StatusInternalServerError {
-		m.showQuirks(w, r, v, strings.Join(append([]string{e.Summary}, e.Causes...), " "))
+		problem := e.Summary
+		if len(e.Causes) > 0 {
+			problem = strings.TrimPrefix(strings.Join(e.Causes, " "), "active: ")
+		}
+		m.showQuirks(w, r, v, sentence(errors.New(strings.TrimPrefix(problem, "active "))))
 		return
 	}
 	if err != nil {
