@@ -104,6 +104,8 @@ func TestConsole_ServersAndSuite(t *testing.T) {
 		require.Contains(t, page, "1 to 1 of 1")
 		require.Contains(t, safe("search", b.get("/servers/default/resources/Users?q=ada")), "1 to 1 of 1")
 		require.Contains(t, b.get("/servers/default/resources/Users?q=eve"), "No resource matches.")
+		require.Contains(t, b.get("/servers/default/resources/Users?q=userName+pr"), "1 to 1 of 1")
+		require.Contains(t, b.get("/servers/default/resources/Users?q=active+eq+false"), "No resource matches.")
 		require.Contains(t, b.get("/servers/default/resources/Users?q="+url.QueryEscape(`userName eq "eve"`)), "No resource matches.")
 		require.Contains(t, safe("bad filter", b.get("/servers/default/resources/Users?q="+url.QueryEscape(`userName eq (<img>"`))),
 			"The SCIM server returned 400")

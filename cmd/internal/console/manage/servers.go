@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -422,10 +423,13 @@ func (m *Manage) resourcesPage(w http.ResponseWriter, r *http.Request, v *consol
 	m.frame.Write(w, r, v, "serverresources", kind.Name+" resources of "+h.Server.Name, p)
 }
 
+// filterForm matches the operators of SCIM filters.
+var filterForm = regexp.MustCompile(`(?i)["()]| (eq|ne|co|sw|ew|gt|ge|lt|le) | pr$`)
+
 // filterOf returns the SCIM filter for the text of the search field: the text itself if it has the form of a filter, otherwise a search for
 // names that begin with it.
 func filterOf(text string, kind resourceType) string {
-	if strings.ContainsAny(text, `"()`) || strings.HasSuffix(text, " pr") {
+	if filterForm.MatchString(text) {
 		return text
 	}
 	attribute := "displayName"
