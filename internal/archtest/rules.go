@@ -211,6 +211,8 @@ var Rules = []Rule{
 	{Package: "cmd/internal/console/session", May: []string{"internal/seal", "internal/sqldb"}, Tests: testDatabases,
 		Why: "sessions depend neither on the pages nor on what the credentials give access to"},
 	{Package: "cmd/internal/console/browsertest", StdlibOnly: true, Why: "the driver of a browser does not depend on the pages"},
+	{Package: "cmd/internal/console/manage", May: []string{"cmd/internal/console", "engine", "engine/control/client"},
+		Why: "the pages of the management API call its operations over HTTP in this process, so that the API decides about each of them"},
 	{Package: "cmd/internal/console", May: []string{
 		"cmd/internal/console/session", "engine", "engine/control", "engine/control/client", "engine/provision",
 	}, Tests: append([]string{"engine/enginetest", "engine/sqlstore"}, testDatabases...),
