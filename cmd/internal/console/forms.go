@@ -583,14 +583,23 @@ func internalError(e *api.Error) bool {
 	return e.Status >= http.StatusInternalServerError
 }
 
-// codeForbidden is the error code of the management API for a caller without the permission.
-const codeForbidden = "E0000006"
+// Error codes of the management API.
+const (
+	codeForbidden = "E0000006" // the caller has no permission
+	codeMapped    = "E0000075" // a mapping provides the value of the attribute
+	codeReadOnly  = "E0000077"
+	codeImmutable = "E0000078"
+)
 
 // nextStep returns what an operator can do about an error of the management API, empty if its text says that.
 func nextStep(e *api.Error) string {
 	switch {
 	case e.Code == codeForbidden:
 		return "Log in with the token of an administrator who has the permission."
+	case e.Code == codeMapped:
+		return "Change the attribute of the user, or the mapping of the app, and restore the value of this field."
+	case e.Code == codeReadOnly, e.Code == codeImmutable:
+		return "Restore the value of the field, and send the form again."
 	case e.Status == http.StatusForbidden:
 		return "Load the page again: its buttons are the actions that the present state allows."
 	case e.Status == http.StatusBadRequest:

@@ -172,24 +172,31 @@ func (b *consoleBrowser) login() string { return b.post("/login", url.Values{"to
 
 func (b *consoleBrowser) send(method, path string, form url.Values) string {
 	b.t.Helper()
-	if b.jar == nil {
-		jar, err := cookiejar.New(nil)
-		require.NoError(b.t, err)
-		b.jar = jar
-	}
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.api.BaseURL+path, strings.NewReader(form.Encode()))
 	require.NoError(b.t, err)
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.api.BaseURL)
 	}
+	res, page := b.do(req)
+	require.Less(b.t, res.StatusCode, http.StatusInternalServerError)
+	return page
+}
+
+// do sends a request with the cookies of the browser.
+func (b *consoleBrowser) do(req *http.Request) (*http.Response, string) {
+	b.t.Helper()
+	if b.jar == nil {
+		jar, err := cookiejar.New(nil)
+		require.NoError(b.t, err)
+		b.jar = jar
+	}
 	res, err := (&http.Client{Jar: b.jar}).Do(req)
 	require.NoError(b.t, err)
 	defer res.Body.Close()
-	require.Less(b.t, res.StatusCode, http.StatusInternalServerError)
 	page, err := io.ReadAll(res.Body)
 	require.NoError(b.t, err)
-	return string(page)
+	return res, string(page)
 }
 
 func (b *consoleBrowser) get(path string) string { return b.send(http.MethodGet, path, nil) }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"path"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
@@ -28,10 +29,19 @@ type appUser struct {
 	LastSync                                 *time.Time
 	Credentials                              struct{ UserName string }
 	Profile                                  map[string]any
+	Links                                    struct{ Group struct{ Href string } } `json:"_links"`
 	Embedded                                 struct {
 		User user
 		Task struct{ ErrorSummary string }
 	} `json:"_embedded"`
+}
+
+// Group returns the path of the page of the group that the assignment is from, empty for an assignment of the user itself.
+func (a appUser) Group() string {
+	if a.Scope != "GROUP" || a.Links.Group.Href == "" {
+		return ""
+	}
+	return at("/groups", path.Base(a.Links.Group.Href))
 }
 
 // Login returns the login of the user, or the user name in the app.
@@ -401,8 +411,7 @@ var assignmentActions = map[string]console.Row{
 		Done: done("The app is assigned. The engine creates the account."),
 	},
 	"unassignUserFromApplication": {
-		Label: "Unassign", What: "Ends the assignment. The engine deactivates or deletes the account on the target. An assignment by a group " +
-			"remains as long as the user is in the group.",
+		Label: "Unassign", What: "Ends the assignment. The engine deactivates or deletes the account on the target.",
 		Method: http.MethodDelete, Path: appsPath + "/{app}/users/{user}", Form: userFormOf(inApp), Done: done("The assignment is ended."),
 	},
 	"updateApplicationUser": {

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
@@ -62,25 +63,25 @@ type GroupsPage struct {
 	Rows          []group
 	Query, Search string
 	Next          template.URL
+	Problem       string // why the API rejects the search
 }
 
 func (m *Manage) groupList(w http.ResponseWriter, r *http.Request, v *console.Visit) {
 	q := r.URL.Query()
-	p := GroupsPage{Query: search(r), Search: q.Get("search")}
+	p := GroupsPage{Query: search(r), Search: strings.TrimSpace(q.Get("search"))}
 	query := url.Values{"limit": {fmt.Sprint(pageSize)}, "expand": {"stats"}}
-	switch {
-	case p.Search != "" && p.Query != "":
-		query.Set("search", "profile.name sw "+quoted(p.Query)+" and ("+p.Search+")")
-	case p.Search != "":
-		query.Set("search", p.Search)
-	case p.Query != "":
-		query.Set("search", "profile.name sw "+quoted(p.Query))
+	var parts []string
+	if p.Query != "" {
+		parts = append(parts, "profile.name sw "+quoted(p.Query))
+	}
+	if expression := conjunction(parts, p.Search); expression != "" {
+		query.Set("search", expression)
 	}
 	if after := q.Get("after"); after != "" {
 		query.Set("after", after)
 	}
 	next, err := m.frame.List(r.Context(), v, groupsPath, query, &p.Rows)
-	if err != nil {
+	if p.Problem = rejected(err); err != nil && p.Problem == "" {
 		m.frame.Problem(w, r, v, err)
 		return
 	}

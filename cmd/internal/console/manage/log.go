@@ -20,7 +20,7 @@ type party struct{ ID, Type, AlternateID, DisplayName string }
 // Label returns the readable name of the party.
 func (p party) Label() string {
 	for _, text := range []string{p.AlternateID, p.DisplayName, p.ID} {
-		if text != "" {
+		if text != "" && text != "unknown" {
 			return text
 		}
 	}
@@ -81,6 +81,7 @@ type LogPage struct {
 	Rows                                       []event
 	Query, Result, Since, Until, Filter, About string
 	Next                                       template.URL
+	Problem                                    string // why the API rejects the filter
 }
 
 // Filtered reports whether the page has a filter.
@@ -102,18 +103,15 @@ func (m *Manage) logList(w http.ResponseWriter, r *http.Request, v *console.Visi
 	if p.Result != "" {
 		parts = append(parts, "outcome.result eq "+quoted(p.Result))
 	}
-	if p.Filter != "" {
-		parts = append(parts, "("+p.Filter+")")
-	}
 	for name, text := range map[string]string{
-		"q": p.Query, "filter": strings.Join(parts, " and "), "since": utc(p.Since), "until": utc(p.Until), "after": q.Get("after"),
+		"q": p.Query, "filter": conjunction(parts, p.Filter), "since": utc(p.Since), "until": utc(p.Until), "after": q.Get("after"),
 	} {
 		if text != "" {
 			query.Set(name, text)
 		}
 	}
 	next, err := m.frame.List(r.Context(), v, logPath, query, &p.Rows)
-	if err != nil {
+	if p.Problem = rejected(err); err != nil && p.Problem == "" {
 		m.frame.Problem(w, r, v, err)
 		return
 	}

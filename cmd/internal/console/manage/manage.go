@@ -3,6 +3,7 @@ package manage
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	api "github.com/scimwright/scimwright/engine/control/client"
 )
 
 //go:embed pages/*.html
@@ -103,6 +105,33 @@ func quoted(text string) string {
 		return `""`
 	}
 	return string(data)
+}
+
+// conjunction joins conditions with the expression of a caller. Without conditions, it returns the expression unchanged, so that the positions
+// in the errors of the API are those of the caller.
+func conjunction(conditions []string, expression string) string {
+	if expression != "" && len(conditions) > 0 {
+		expression = "(" + expression + ")"
+	}
+	if expression != "" {
+		conditions = append(conditions, expression)
+	}
+	return strings.Join(conditions, " and ")
+}
+
+// rejected returns the reason for which the API rejects the parameters of a list, empty for other errors and for none.
+func rejected(err error) string {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != http.StatusBadRequest {
+		return ""
+	}
+	return strings.Join(append([]string{e.Summary}, e.Causes...), " ")
+}
+
+// denied reports whether the caller has no permission for a request.
+func denied(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Status == http.StatusForbidden
 }
 
 // search returns the text of the search field of a page.

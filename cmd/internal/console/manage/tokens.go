@@ -52,10 +52,11 @@ func (m *Manage) tokens() subject {
 
 // TokensPage lists API tokens and OAuth clients.
 type TokensPage struct {
-	Tokens  []apiToken
-	Query   string
-	Clients []oauthClient
-	Next    template.URL
+	NoTokens, NoClients bool // the caller may not read them
+	Tokens              []apiToken
+	Query               string
+	Clients             []oauthClient
+	Next                template.URL
 }
 
 // maxOwners is the maximum number of owners of tokens whose logins the page shows.
@@ -64,7 +65,8 @@ const maxOwners = 50
 func (m *Manage) tokenList(w http.ResponseWriter, r *http.Request, v *console.Visit) {
 	ctx, c := r.Context(), m.frame.Management(v)
 	p := TokensPage{Query: search(r)}
-	if err := c.Do(ctx, http.MethodGet, tokensPath, nil, &p.Tokens); err != nil {
+	err := c.Do(ctx, http.MethodGet, tokensPath, nil, &p.Tokens)
+	if p.NoTokens = denied(err); err != nil && !p.NoTokens {
 		m.frame.Problem(w, r, v, err)
 		return
 	}
@@ -91,7 +93,7 @@ func (m *Manage) tokenList(w http.ResponseWriter, r *http.Request, v *console.Vi
 		}
 	}
 	next, err := m.frame.List(ctx, v, clientsPath, query, &p.Clients)
-	if err != nil {
+	if p.NoClients = denied(err); err != nil && !p.NoClients {
 		m.frame.Problem(w, r, v, err)
 		return
 	}
@@ -139,7 +141,7 @@ var tokenActions = map[string]console.Row{
 			{Name: "grant_types", Label: "Grant types", Kind: "several", Options: []string{
 				"client_credentials", "authorization_code", "refresh_token", "password", "implicit",
 			}},
-			{Name: "redirect_uris", Label: "Redirect URIs", Kind: "lines", Help: "One per line. Required for authorization_code and implicit."},
+			{Name: "redirect_uris", Label: "Redirect URIs", Kind: "lines", Help: "One per line. Responses of the authorization endpoint are sent to these URIs only."},
 			{Name: "token_endpoint_auth_method", Label: "Client authentication", Kind: "choice", Options: []string{
 				"client_secret_basic", "client_secret_post", "client_secret_jwt", "none",
 			}, More: true},

@@ -73,6 +73,7 @@ type UsersPage struct {
 	Query, Status, Search string
 	Statuses              []string
 	Next                  template.URL
+	Problem               string // why the API rejects the search
 }
 
 func (m *Manage) userList(w http.ResponseWriter, r *http.Request, v *console.Visit) {
@@ -86,7 +87,7 @@ func (m *Manage) userList(w http.ResponseWriter, r *http.Request, v *console.Vis
 		query.Set("after", after)
 	}
 	next, err := m.frame.List(r.Context(), v, usersPath, query, &p.Rows)
-	if err != nil {
+	if p.Problem = rejected(err); err != nil && p.Problem == "" {
 		m.frame.Problem(w, r, v, err)
 		return
 	}
@@ -109,10 +110,7 @@ func userSearch(text, status, expression string) string {
 	if status != "" {
 		parts = append(parts, "status eq "+quoted(status))
 	}
-	if expression != "" {
-		parts = append(parts, "("+expression+")")
-	}
-	return strings.Join(parts, " and ")
+	return conjunction(parts, expression)
 }
 
 // UserPage shows a user.
@@ -126,6 +124,7 @@ type UserPage struct {
 	NextApp   template.URL
 	Factors   []factor
 	Roles     []role
+	Denied    []string // parts that the caller may not read
 }
 
 // factor is an enrolled factor.
@@ -200,7 +199,10 @@ func (m *Manage) userPage(w http.ResponseWriter, r *http.Request, v *console.Vis
 			part.query.Set("after", after)
 		}
 		next, err := m.frame.List(ctx, v, part.path, part.query, part.into)
-		if err != nil {
+		switch {
+		case denied(err):
+			p.Denied = append(p.Denied, path.Base(part.path))
+		case err != nil:
 			m.frame.Problem(w, r, v, err)
 			return
 		}
@@ -429,7 +431,9 @@ var userActions = map[string]console.Row{
 	},
 }
 
-var activation = secrets("Activation", "The user activates the account with this link. Only this page shows the link.",
+var activation = secrets("Activation",
+	"A user with the status PROVISIONED activates the account with this link, which only this page shows. A user with a password is already "+
+		"ACTIVE and does not need the link.",
 	console.Fact{Name: "Link", Value: "activationUrl"})
 
 // userFormOf is userForm for facts that depend on the form.
