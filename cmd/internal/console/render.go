@@ -205,43 +205,42 @@ func (c *console) assetPath(file string) (string, error) {
 type pill = look.Pill
 
 // tones are the tones and words of statuses of principals, lanes, plans, imports and outcomes.
-var tones = map[string]pill{
-	"clean": {"good", "", "in sync"}, "running": {"good", "", "running"}, "done": {"good", "", "done"}, "applied": {"good", "", "applied"},
-	"active": {"good", "", "active"}, "works": {"good", "", "works"}, "linked": {"good", "", "linked"}, "equal": {"good", "", "equal"},
-	"alive": {"good", "", "alive"},
+var tones = map[string]struct{ tone, word string }{
+	"clean": {"good", "in sync"}, "running": {"good", "running"}, "done": {"good", "done"}, "applied": {"good", "applied"},
+	"active": {"good", "active"}, "works": {"good", "works"}, "linked": {"good", "linked"}, "equal": {"good", "equal"},
+	"alive": {"good", "alive"},
 
-	"dirty": {"wait", "", "waiting"}, "waiting": {"wait", "", "waiting for others"}, "retrying": {"warn", "", "retrying"},
-	"pending": {"wait", "", "accepted (202)"}, "making": {"wait", "", "being made"}, "partial": {"wait", "", "partly applied"},
-	"open": {"wait", "", "open"}, "matched": {"wait", "", "matched"}, "accepted": {"wait", "", "accepted"},
-	"pause": {"warn", "", "paused by the target"}, "breaker": {"warn", "", "paused after failures"},
-	"maintenance": {"wait", "", "maintenance"}, "transient": {"warn", "", "temporary failure"}, "throttled": {"warn", "", "rate limited"},
-	"ambiguous": {"warn", "", "ambiguous"}, "halted": {"warn", "", "halted"}, "stopped": {"warn", "", "stopped"},
+	"dirty": {"wait", "waiting"}, "waiting": {"wait", "waiting for others"}, "retrying": {"warn", "retrying"},
+	"pending": {"wait", "accepted (202)"}, "making": {"wait", "being made"}, "partial": {"wait", "partly applied"},
+	"open": {"wait", "open"}, "matched": {"wait", "matched"}, "accepted": {"wait", "accepted"},
+	"pause": {"warn", "paused by the target"}, "breaker": {"warn", "paused after failures"},
+	"maintenance": {"wait", "maintenance"}, "transient": {"warn", "temporary failure"}, "throttled": {"warn", "rate limited"},
+	"ambiguous": {"warn", "ambiguous"}, "halted": {"warn", "halted"}, "stopped": {"warn", "stopped"},
 
-	"failed": {"bad", "", "failed"}, "quarantine": {"bad", "", "credentials rejected"}, "rejected": {"bad", "", "rejected"},
-	"denied": {"bad", "", "denied"}, "refused": {"bad", "", "rejected"}, "lost": {"bad", "", "lost"}, "differs": {"bad", "", "differs"},
-	"held": {"warn", "", "held"}, "missing": {"bad", "", "missing"},
+	"failed": {"bad", "failed"}, "quarantine": {"bad", "credentials rejected"}, "rejected": {"bad", "rejected"},
+	"denied": {"bad", "denied"}, "refused": {"bad", "rejected"}, "lost": {"bad", "lost"}, "differs": {"bad", "differs"},
+	"held": {"warn", "held"}, "missing": {"bad", "missing"},
 
-	"skipped": {"quiet", "", "skipped"}, "dismissed": {"quiet", "", "dismissed"}, "paused": {"quiet", "", "not active"},
-	"unknown-app": {"quiet", "", "not connected"}, "unknown": {"quiet", "", "unknown"}, "absent": {"quiet", "", "absent"},
-	"ACTIVE": {"good", "", "active"}, "SUCCESS": {"good", "", "success"}, "SYNCHRONIZED": {"good", "", "in sync"},
-	"ENROLLED": {"good", "", "enrolled"}, "STAGED": {"wait", "", "staged"}, "PROVISIONED": {"wait", "", "provisioned"},
-	"PENDING_ACTIVATION": {"wait", "", "pending activation"}, "SYNCING": {"wait", "", "being provisioned"},
-	"OUT_OF_SYNC": {"wait", "", "waiting"}, "RECOVERY": {"warn", "", "recovery"}, "LOCKED_OUT": {"warn", "", "locked out"},
-	"PASSWORD_EXPIRED": {"warn", "", "password expired"}, "SUSPENDED": {"warn", "", "suspended"}, "FAILURE": {"bad", "", "failure"},
-	"ERROR": {"bad", "", "failed"}, "DEPROVISIONED": {"quiet", "", "deprovisioned"}, "INACTIVE": {"quiet", "", "not active"},
-	"EXPIRED": {"quiet", "", "expired"}, "DISABLED": {"quiet", "", "not provisioned"},
+	"skipped": {"quiet", "skipped"}, "dismissed": {"quiet", "dismissed"}, "paused": {"quiet", "not active"},
+	"unknown-app": {"quiet", "not connected"}, "unknown": {"quiet", "unknown"}, "absent": {"quiet", "absent"},
+	"ACTIVE": {"good", "active"}, "SUCCESS": {"good", "success"}, "SYNCHRONIZED": {"good", "in sync"},
+	"ENROLLED": {"good", "enrolled"}, "STAGED": {"wait", "staged"}, "PROVISIONED": {"wait", "provisioned"},
+	"PENDING_ACTIVATION": {"wait", "pending activation"}, "SYNCING": {"wait", "being provisioned"},
+	"OUT_OF_SYNC": {"wait", "waiting"}, "RECOVERY": {"warn", "recovery"}, "LOCKED_OUT": {"warn", "locked out"},
+	"PASSWORD_EXPIRED": {"warn", "password expired"}, "SUSPENDED": {"warn", "suspended"}, "FAILURE": {"bad", "failure"},
+	"ERROR": {"bad", "failed"}, "DEPROVISIONED": {"quiet", "deprovisioned"}, "INACTIVE": {"quiet", "not active"},
+	"EXPIRED": {"quiet", "expired"}, "DISABLED": {"quiet", "not provisioned"},
 
-	"inactive": {"quiet", "", "inactive"}, "stranger": {"quiet", "", "unmanaged account"},
+	"inactive": {"quiet", "inactive"}, "stranger": {"quiet", "unmanaged account"},
 }
 
 // pillOf returns the pill of a status.
 func pillOf(status any) pill {
 	word := fmt.Sprint(status)
-	p, ok := tones[word]
-	if !ok {
-		p = pill{Tone: "quiet", Word: word}
+	if t, ok := tones[word]; ok {
+		return look.NewPill(t.tone, t.word)
 	}
-	return look.NewPill(p.Tone, p.Word)
+	return look.NewPill("quiet", word)
 }
 
 // httpPill returns the pill of a status of HTTP, 0 for no response.

@@ -170,7 +170,7 @@ func TestManage(t *testing.T) {
 				served[strings.ToUpper(method)+" "+variable.ReplaceAllString(path, "{}")] = true
 			}
 		}
-		for id, row := range manage.New().Actions() {
+		for id, row := range manage.New(manage.Options{}).Actions() {
 			require.True(t, served[row.Method+" "+variable.ReplaceAllString(row.Path, "{}")], "%s calls %s %s", id, row.Method, row.Path)
 		}
 	})
@@ -229,7 +229,7 @@ func viewerSees(t *testing.T, o *organization) {
 
 // formTokens requires that no action runs without the token of the session, or from another site.
 func formTokens(t *testing.T, o *organization) {
-	for action := range manage.New().Actions() {
+	for action := range manage.New(manage.Options{}).Actions() {
 		form := url.Values{
 			"user": {o.user}, "group": {o.group}, "app": {o.app}, "id": {o.user}, "typed": {"reset"}, "factor": {"token:hotp"}, "token": {"x"},
 			"client": {"x"}, "csrf": {"guessed"},
