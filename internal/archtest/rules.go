@@ -216,7 +216,7 @@ var Rules = []Rule{
 	}, Tests: append([]string{"scimserver/..."}, testDatabases...),
 		Why: "the conformance pages run the suite and store its reports; the host passes the transport"},
 	{Package: "cmd/internal/console/browsertest", StdlibOnly: true, Why: "the driver of a browser does not depend on the pages"},
-	{Package: "cmd/internal/console/manage", May: []string{"cmd/internal/console", "engine", "engine/control/client"},
+	{Package: "cmd/internal/console/manage", May: []string{"cmd/internal/console", "engine", "engine/control/client", "internal/look"},
 		Why: "the pages of the management API call its operations over HTTP in this process, so that the API decides about each of them"},
 	{Package: "cmd/internal/console", May: []string{
 		"cmd/internal/console/session", "engine", "engine/control", "engine/control/client", "engine/provision", "internal/look",
