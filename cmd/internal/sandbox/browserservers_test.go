@@ -87,6 +87,7 @@ func TestBrowser_ServersAccessible(t *testing.T) {
 		"resources": "/servers/chat/resources/Users", "resource": "/servers/chat/resources/Users/" + user,
 		"server-new": "/do/createProvider", "server-reset": "/do/resetProvider?provider=default",
 		"outbox": "/outbox", "hooks": "/hooks", "hook": hook, "hook-new": "/do/createInlineHook",
+		"mapping": "/apps/" + w.app + "/mapping",
 	})
 	w.end()
 }

@@ -185,11 +185,31 @@ func TestConsole_ServersAndSuite(t *testing.T) {
 		require.Contains(t, safe("forbidden address", b.get("/conformance/runs/"+third)), "connections to it are not allowed")
 	})
 
+	t.Run("mapping", func(t *testing.T) {
+		app := newApp(t, api, newTarget(t, scimHandler(t)).URL, scimToken)
+		user := newUser(t, api, "dora@northwind.example")
+		page := b.get("/apps/" + app + "/mapping?user=" + user)
+		require.Contains(t, page, "<code>user.lastName</code>")
+		require.Contains(t, safe("search", b.get("/apps/"+app+"/mapping?q=dora")), "?user="+user)
+		require.Contains(t, b.get("/apps/"+app+"/mapping?q=nobody"), "No user matches.")
+		path := "/apps/" + app + "/mapping"
+		page = b.form(path, url.Values{"user": {user}, "rule:email": {"String.toUpperCase(user.email)"}})
+		require.Contains(t, page, "1 value of this user would change.")
+		require.Contains(t, page, "DORA@NORTHWIND.EXAMPLE")
+		require.Contains(t, safe("bad rule", b.form(path, url.Values{"user": {user}, "rule:email": {`<img src=x>(`}})), "Correct the rule")
+		require.NotContains(t, b.get(path+"?user="+user), "toUpperCase", "a draft is not stored")
+	})
+
 	t.Run("viewer", func(t *testing.T) {
 		v := consoleLogin(t, newReader(t, api))
 		page := v.get("/conformance")
 		require.NotContains(t, page, `action="/conformance"`)
 		require.NotContains(t, page, `href="/servers"`)
+		var apps []struct{ ID string }
+		do(t, api, http.MethodGet, "/api/v1/apps?limit=1", "", &apps)
+		rules := v.get("/apps/" + apps[0].ID + "/mapping")
+		require.Contains(t, rules, "<code>user.lastName</code>")
+		require.NotContains(t, rules, "rule:lastName")
 		require.Contains(t, v.form("/conformance", url.Values{"url": {api.BaseURL + "/scim/v2"}}), "You may not do this")
 		require.Contains(t, v.form("/servers/default/quirks", url.Values{"quirk": {"no-patch"}, "on": {"true"}}), "You may not do this")
 		for _, path := range []string{"/servers", "/servers/default", "/servers/default/resources/Users", "/outbox"} {

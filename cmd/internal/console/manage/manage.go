@@ -46,7 +46,7 @@ type subject struct {
 // subjects are the subjects in the order of the navigation.
 func (m *Manage) subjects() []subject {
 	return []subject{m.users(), m.groups(), m.assignments(), m.log(), m.tokens(), m.clock(), m.settings(), m.outbox(), m.hooks(),
-		m.servers()}
+		m.servers(), m.mapping()}
 }
 
 // Links implements console.Section.
