@@ -37,7 +37,8 @@ func BenchmarkManage_Lists(b *testing.B) {
 	require.NotNil(b, next)
 	pages := []struct{ name, path string }{
 		{"users", "/users"}, {"users-next", "/users" + html.UnescapeString(next[1])}, {"users-login", "/users?q=user777"},
-		{"users-common-name", "/users?q=first"}, {"users-status", "/users?status=ACTIVE"}, {"users-login-status", "/users?q=user777&status=ACTIVE"},
+		{"users-common-name", "/users?q=first"}, {"users-status", "/users?status=ACTIVE"},
+		{"users-login-status", "/users?q=user777&status=ACTIVE"},
 		{"users-no-match", "/users?q=zzz"}, {"users-expression", "/users?search=" + url.QueryEscape(`profile.lastName eq "Last"`)},
 		{"user", "/users/" + user.ID}, {"groups", "/groups"}, {"group", "/groups/" + everyone}, {"group-users", "/groups/" + everyone + "/users"},
 		{"assignments", "/apps/" + app.ID + "/assignments"}, {"assignments-search", "/apps/" + app.ID + "/assignments?q=user777"},
