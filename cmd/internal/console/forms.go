@@ -75,8 +75,8 @@ type Form struct {
 type Field struct {
 	// Name is the member of the body, with a period before the name of each nested member, such as profile.login.
 	Name, Label, Help string
-	// Kind is text, number, check, choice, several, lines, list, bool, json, password, time or hidden. lines are words, list has a value in each
-	// line. The value of hidden comes from the button.
+	// Kind is text, number, check, choice, several, lines, list, bool, json, password or hidden. Default: text. lines are words, list has a
+	// value in each line. The value of hidden comes from the button.
 	Kind     string
 	Options  []string // of choice and several
 	Choices  []Choice // of choice, in addition to Options

@@ -20,8 +20,8 @@ func (c *console) client(v *Visit) *api.Client {
 	return out
 }
 
-// management returns a client of the management API with the authority of a session, whose paths have the prefix of the API. If header is not
-// nil, it receives the header of the last response.
+// management returns a client of the management API with the authority of a session. Its paths begin with the prefix of the API. If header
+// is not nil, it receives the header of the last response.
 func (c *console) management(v *Visit, header *http.Header) *api.Client {
 	out := api.New("http://in-process", v.session.Credential)
 	out.Scheme, out.HTTP = c.o.Scheme, &http.Client{Transport: inProcess{c.o.Management, v, header}}

@@ -28,8 +28,8 @@ func TestBrowser_ManagesUsers(t *testing.T) {
 		}
 	}
 	w.WaitText("First name")
-	fill("profile.login", "ada@northwind.example", "profile.email", "ada@northwind.example", "profile.firstName", "Ada", "profile.lastName", "Berg")
-	fill("credentials.password.value", "Correct-horse-7")
+	fill("profile.login", "ada@northwind.example", "profile.email", "ada@northwind.example", "profile.firstName", "Ada")
+	fill("profile.lastName", "Berg", "credentials.password.value", "Correct-horse-7")
 	w.ClickText("Create")
 	w.WaitText("The user ada@northwind.example is created.")
 	w.ClickText("Assign an app")
@@ -39,7 +39,7 @@ func TestBrowser_ManagesUsers(t *testing.T) {
 	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	w.ClickText("Done")
 	w.WaitText("in sync")
-	w.Screenshot("managed-user")
+	w.Screenshot("user")
 	w.ClickText("Groups")
 	w.ClickText("New group")
 	w.WaitText("Its members get the apps")
@@ -72,8 +72,8 @@ func TestBrowser_ManagementAccessible(t *testing.T) {
 	do(t, w.api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Crew","description":"Flies"}}`, &group)
 	do(t, w.api, http.MethodPut, "/api/v1/groups/"+group.ID+"/users/"+id, "", nil)
 	do(t, w.api, http.MethodPut, "/api/v1/apps/"+w.app+"/groups/"+group.ID, "{}", nil)
-	do(t, w.api, http.MethodPost, "/oauth2/v1/clients", `{"client_name":"Export","grant_types":["client_credentials"],"response_types":["token"],`+
-		`"application_type":"service"}`, nil)
+	do(t, w.api, http.MethodPost, "/oauth2/v1/clients", `{"client_name":"Export","grant_types":["client_credentials"],`+
+		`"response_types":["token"],"application_type":"service"}`, nil)
 	do(t, w.api, http.MethodPost, "/api/v1/users/"+id+"/factors", `{"factorType":"question","provider":"SVC","profile":`+
 		`{"question":"disliked_food","answer":"mushrooms"}}`, nil)
 	w.Open(w.api.BaseURL + "/log")

@@ -155,13 +155,13 @@ func consolePage(t *testing.T, api *sandbox.APIClient, path string) string {
 
 // consoleBrowser is a browser with the token of a client.
 type consoleBrowser struct {
-	t   *testing.T
+	t   testing.TB
 	api *sandbox.APIClient
 	jar http.CookieJar
 }
 
 // consoleLogin returns a browser that has logged in.
-func consoleLogin(t *testing.T, api *sandbox.APIClient) *consoleBrowser {
+func consoleLogin(t testing.TB, api *sandbox.APIClient) *consoleBrowser {
 	t.Helper()
 	b := &consoleBrowser{t: t, api: api}
 	require.NotContains(t, b.login(), "gives no access")

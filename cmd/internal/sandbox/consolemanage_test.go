@@ -269,9 +269,11 @@ func storedText(t *testing.T, o *organization) {
 	q := url.QueryEscape(evil)
 	for _, path := range []string{
 		"/users?status=STAGED&q=" + q, "/users?search=" + q, "/users?status=" + q, "/users/" + user, "/users/" + user + "/apps?q=" + q,
-		"/users/" + user + "/groups", "/groups", "/groups?q=" + q, "/groups/" + group, "/groups/" + group + "/users", "/groups/" + group + "/apps",
+		"/users/" + user + "/groups", "/groups", "/groups?q=" + q, "/groups/" + group, "/groups/" + group + "/users",
+		"/groups/" + group + "/apps",
 		"/apps/" + app + "/assignments?q=" + q, "/apps/" + app + "/assignments", "/apps/" + app + "/assignments/users",
-		"/apps/" + app + "/assignments/groups", "/log?filter=" + q, "/log?about=" + user, "/log?about=" + q + "&since=" + q, "/tokens?q=" + q, "/tokens",
+		"/apps/" + app + "/assignments/groups", "/log?filter=" + q, "/log?about=" + user, "/log?about=" + q + "&since=" + q, "/tokens",
+		"/tokens?q=" + q,
 		"/users/" + q, "/groups/" + q, "/log/" + q,
 		"/do/updateUser?user=" + user, "/do/createUser?profile.login=" + q, "/do/deactivateUser?user=" + user, "/do/replaceGroup?group=" + group,
 		"/do/deleteGroup?group=" + group, "/do/removeGroupUser?group=" + group + "&user=" + user, "/do/revokeApiToken?token=" + token,

@@ -6,6 +6,8 @@
   const net = $(".net");
   const say = text => { net.textContent = text; net.hidden = !text; };
   for (const e of document.querySelectorAll(".js")) e.hidden = false;
+  const here = $("nav.main [aria-current]"); // the navigation scrolls on narrow screens
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.clientWidth / 2;
 
   // Keys.
   let prefix = "", prefixAt = 0;

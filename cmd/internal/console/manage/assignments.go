@@ -182,8 +182,8 @@ func (m *Manage) pickUsers(r *http.Request, v *console.Visit, p *PickPage, word 
 }
 
 // pickGroups fills a page with groups.
-func (m *Manage) pickGroups(r *http.Request, v *console.Visit, p *PickPage, word string, taken map[string]bool, editable bool, action string,
-	args map[string]string,
+func (m *Manage) pickGroups(r *http.Request, v *console.Visit, p *PickPage, word string, taken map[string]bool, editable bool,
+	action string, args map[string]string,
 ) error {
 	p.Query, p.NameOf, p.InfoOf, p.Placeholder = search(r), "Group", "Description", "Start of the name ( / )"
 	p.Empty, p.Create = "There is no group yet.", "createGroup"
@@ -214,7 +214,8 @@ func (m *Manage) pickGroups(r *http.Request, v *console.Visit, p *PickPage, word
 }
 
 // pickApps fills a page with apps.
-func (m *Manage) pickApps(r *http.Request, v *console.Visit, p *PickPage, taken map[string]bool, action string, args map[string]string) error {
+func (m *Manage) pickApps(r *http.Request, v *console.Visit, p *PickPage, taken map[string]bool, action string, args map[string]string,
+) error {
 	p.Query, p.NameOf, p.InfoOf, p.Placeholder = search(r), "App", "Type", "Start of the label ( / )"
 	p.Empty = "There is no app yet. Create one with POST /api/v1/apps."
 	query := url.Values{"limit": {fmt.Sprint(pickSize)}}
@@ -415,7 +416,8 @@ var assignmentActions = map[string]console.Row{
 		Method: http.MethodDelete, Path: appsPath + "/{app}/users/{user}", Form: userFormOf(inApp), Done: done("The assignment is ended."),
 	},
 	"updateApplicationUser": {
-		Label: "Edit", Submit: "Save", What: "Changes attributes of the user in this app alone. An empty field has the value of the mapping again.",
+		Label: "Edit", Submit: "Save",
+		What:   "Changes attributes of the user in this app alone. An empty field has the value of the mapping again.",
 		Method: http.MethodPost, Path: appsPath + "/{app}/users/{user}", Done: done("The profile in the app is changed."),
 		Form: func(ctx context.Context, c *api.Client, args url.Values) (f console.Form, err error) {
 			a, err := readApp(ctx, c, args.Get("app"))
@@ -450,8 +452,8 @@ var assignmentActions = map[string]console.Row{
 		To:   func(args url.Values, _ json.RawMessage) string { return at("/apps", args.Get("app"), "assignments") },
 	},
 	"unassignGroupFromApplication": {
-		Label: "Unassign", What: "Ends the assignment of the group. The engine deactivates or deletes the accounts of the members that have no other " +
-			"assignment to this app.",
+		Label: "Unassign", What: "Ends the assignment of the group. The engine deactivates or deletes the accounts of the members that have no " +
+			"other assignment to this app.",
 		Method: http.MethodDelete, Path: appsPath + "/{app}/groups/{group}", Form: groupForm(true, inApp),
 		Done: done("The assignment of the group is ended."),
 	},

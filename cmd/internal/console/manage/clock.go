@@ -70,8 +70,8 @@ var units = map[string]float64{"minutes": 60, "hours": 60 * 60, "days": 24 * 60 
 
 var clockActions = map[string]console.Row{
 	"advanceClock": {
-		Label: "Move forward", What: "Moves the clock forward. Tokens, sessions, links and passcodes whose time is then over expire, and the engine runs " +
-			"what is scheduled for this time. The clock can be moved back to the real time, which restores nothing that has expired.",
+		Label: "Move forward", What: "Moves the clock forward. Tokens, sessions, links and passcodes whose time is then over expire, and the " +
+			"engine runs what is scheduled for this time. The clock can be moved back to the real time, which restores nothing that has expired.",
 		Method: http.MethodPost, Path: clockPath, Access: engine.AccessFleet,
 		Fields: []console.Field{
 			{Name: "amount", Label: "Step", Required: true, Default: "1"},
@@ -97,8 +97,8 @@ var clockActions = map[string]console.Row{
 		Done: clockDone,
 	},
 	"setRealTime": {
-		Label: "Set to the real time", What: "Sets the clock to the real time. What has expired remains expired.", Direct: true, Method: http.MethodPost,
-		Path: clockPath, Access: engine.AccessFleet, Done: clockDone,
+		Label: "Set to the real time", What: "Sets the clock to the real time. What has expired remains expired.", Direct: true,
+		Method: http.MethodPost, Path: clockPath, Access: engine.AccessFleet, Done: clockDone,
 		Body: func(_ url.Values, body map[string]any) error {
 			body["realTime"] = true
 			return nil

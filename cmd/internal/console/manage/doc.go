@@ -5,6 +5,6 @@
 // caller may see. An action is a row of a table (console.Row) with the method and the path of an operation; package console shows its form,
 // sends the request, and shows the result or the error. The package has no other access to data.
 //
-// Each file has one subject: its links in the navigation, its pages, and the table of its actions. A new subject is a new file and a line in
-// subjects.
+// Each file has one subject: its links in the navigation, its pages, and the table of its actions. A new subject is a new file and an
+// element of subjects.
 package manage

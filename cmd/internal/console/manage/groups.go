@@ -194,8 +194,8 @@ var groupActions = map[string]console.Row{
 		Form: groupProfile, Done: done("The group is changed."),
 	},
 	"deleteGroup": {
-		Label: "Delete", What: "Deletes the group. Its members lose the apps that they have by this group alone: the engine deactivates or deletes " +
-			"their accounts on the targets.",
+		Label: "Delete", What: "Deletes the group. Its members lose the apps that they have by this group alone: the engine deactivates or " +
+			"deletes their accounts on the targets.",
 		Method: http.MethodDelete, Path: groupsPath + "/{group}", Done: done("The group is deleted."),
 		Form: groupForm(true, func(ctx context.Context, c *api.Client, args url.Values) ([]console.Fact, error) {
 			labels, err := appsOfGroup(ctx, c, args.Get("group"))

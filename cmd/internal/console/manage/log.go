@@ -122,8 +122,8 @@ func (m *Manage) logList(w http.ResponseWriter, r *http.Request, v *console.Visi
 	m.frame.Write(w, r, v, "log", "System log", p)
 }
 
-// utc returns the time of a field for date and time, which has no zone, in the form of the API. It returns other text unchanged, so that the
-// API rejects it with its reason.
+// utc returns the time of a field for date and time, which has no zone, in the form of the API. It returns other text unchanged, so that
+// the API rejects it with its reason.
 func utc(text string) string {
 	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
 		if t, err := time.Parse(form, text); err == nil {

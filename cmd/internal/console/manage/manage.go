@@ -107,8 +107,8 @@ func quoted(text string) string {
 	return string(data)
 }
 
-// conjunction joins conditions with the expression of a caller. Without conditions, it returns the expression unchanged, so that the positions
-// in the errors of the API are those of the caller.
+// conjunction joins conditions with the expression of a caller. Without conditions, it returns the expression unchanged, so that the
+// positions in the errors of the API are those of the caller.
 func conjunction(conditions []string, expression string) string {
 	if expression != "" && len(conditions) > 0 {
 		expression = "(" + expression + ")"

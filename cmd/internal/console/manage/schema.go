@@ -41,7 +41,8 @@ type attribute struct {
 
 // first are the attributes at the beginning of a form or a table, in this order; the others are in alphabetical order.
 var first = []string{
-	"login", "userName", "email", "name", "firstName", "lastName", "displayName", "description", "secondEmail", "mobilePhone", "title", "department",
+	"login", "userName", "email", "name", "firstName", "lastName", "displayName", "description", "secondEmail", "mobilePhone", "title",
+	"department",
 }
 
 // attributes returns the attributes of a schema.

@@ -79,8 +79,8 @@ var settingActions = map[string]console.Row{
 		},
 	},
 	"resetSandbox": {
-		Label: "Reset the sandbox", Submit: "Reset", What: "Deletes all data of the organization in one step, and the resources in the SCIM servers of " +
-			"the sandbox. It cannot be undone. The SCIM servers themselves, their quirks, and the clock remain.",
+		Label: "Reset the sandbox", Submit: "Reset", What: "Deletes all data of the organization in one step, and the resources in the SCIM " +
+			"servers of the sandbox. It cannot be undone. The SCIM servers themselves, their quirks, and the clock remain.",
 		Method: http.MethodPost, Path: "/sandbox/v1/reset", Access: engine.AccessFleet,
 		Fields: []console.Field{{
 			Name: "seed", Label: "Create the demo organization of a new sandbox", Kind: "check", Default: "true",
@@ -100,11 +100,11 @@ var settingActions = map[string]console.Row{
 				f.Facts = append(f.Facts, console.Fact{Name: kind.name, Value: number})
 			}
 			f.Facts = append(f.Facts,
-				console.Fact{Name: "Also", Value: "assignments, mappings, hooks, OAuth clients, the system log, the outbox, and the state of the engine"},
-				console.Fact{Name: "Tokens", Value: "all API tokens except the configured one become invalid, with the sessions of the console that use them"})
+				console.Fact{Name: "Also", Value: "assignments, mappings, hooks, OAuth clients, the system log, the outbox, the state of the engine"},
+				console.Fact{Name: "Tokens", Value: "all API tokens except the configured one, and the sessions of the console that use them"},
+			)
 			return f, nil
 		},
 		Done: done("The sandbox is reset."),
-		To:   nil,
 	},
 }

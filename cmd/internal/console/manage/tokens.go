@@ -105,7 +105,8 @@ func (m *Manage) tokenList(w http.ResponseWriter, r *http.Request, v *console.Vi
 
 var tokenActions = map[string]console.Row{
 	"createAPIToken": {
-		Label: "New API token", Submit: "Create", What: "Creates a token that has the permissions of its owner. It expires 30 days after its last use.",
+		Label: "New API token", Submit: "Create",
+		What:   "Creates a token that has the permissions of its owner. It expires 30 days after its last use.",
 		Method: http.MethodPost, Path: "/sandbox/v1/api-tokens", Access: engine.AccessFleet,
 		Fields: []console.Field{
 			{Name: "name", Label: "Name", Required: true, Help: "What the token is for."},
@@ -116,7 +117,8 @@ var tokenActions = map[string]console.Row{
 			console.Fact{Name: "Name", Value: "name"}, console.Fact{Name: "Token", Value: "token"}),
 	},
 	"revokeApiToken": {
-		Label: "Revoke", What: "Revokes the token. Programs that use it, and sessions of the console that began with it, lose access immediately.",
+		Label:  "Revoke",
+		What:   "Revokes the token. Programs that use it, and sessions of the console that began with it, lose access immediately.",
 		Method: http.MethodDelete, Path: tokensPath + "/{token}", Done: done("The token is revoked."),
 		Form: func(ctx context.Context, c *api.Client, args url.Values) (f console.Form, err error) {
 			var t apiToken
@@ -141,7 +143,8 @@ var tokenActions = map[string]console.Row{
 			{Name: "grant_types", Label: "Grant types", Kind: "several", Options: []string{
 				"client_credentials", "authorization_code", "refresh_token", "password", "implicit",
 			}},
-			{Name: "redirect_uris", Label: "Redirect URIs", Kind: "lines", Help: "One per line. Responses of the authorization endpoint are sent to these URIs only."},
+			{Name: "redirect_uris", Label: "Redirect URIs", Kind: "lines",
+				Help: "One per line. Responses of the authorization endpoint are sent to these URIs only."},
 			{Name: "token_endpoint_auth_method", Label: "Client authentication", Kind: "choice", Options: []string{
 				"client_secret_basic", "client_secret_post", "client_secret_jwt", "none",
 			}, More: true},

@@ -420,8 +420,8 @@ var userActions = map[string]console.Row{
 		}),
 	},
 	"deactivateUser": {
-		Label: "Deactivate", What: "Ends all assignments of the user. The engine deactivates or deletes the accounts on the targets. The user loses " +
-			"the memberships, roles and API tokens; a later activation does not restore them.",
+		Label: "Deactivate", What: "Ends all assignments of the user. The engine deactivates or deletes the accounts on the targets. The user " +
+			"loses the memberships, roles and API tokens; a later activation does not restore them.",
 		Method: http.MethodPost, Path: lifecycle + "deactivate", Form: userForm(lost), Done: done("The user is deactivated."),
 	},
 	"deleteUser": {
