@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
 	api "github.com/scimwright/scimwright/engine/control/client"
@@ -147,12 +146,4 @@ func idOf(response json.RawMessage) string {
 	var made struct{ ID string }
 	_ = json.Unmarshal(response, &made)
 	return made.ID
-}
-
-// moment returns a time, zero for none.
-func moment(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
