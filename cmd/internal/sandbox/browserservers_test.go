@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +46,7 @@ func TestBrowser_SuiteWithoutScripts(t *testing.T) {
 	w.Open(w.api.BaseURL + "/conformance")
 	w.Click(`button[aria-label="Run against default"]`)
 	w.WaitText("The same with the command line")
-	for range 200 { // until the run has ended
+	for end := time.Now().Add(2 * patience); time.Now().Before(end); {
 		if w.Eval(`document.body?.innerText.includes("Download the JSON report")`) == true {
 			break
 		}

@@ -46,8 +46,9 @@ func TestConsole_ServersAndSuite(t *testing.T) {
 	s, api := startOne(t, sandbox.Options{Empty: true, NoRateLimits: true})
 	b := consoleLogin(t, api)
 	const evil = `"><img src=x onerror=alert(1)>`
-	evilUser, err := createSCIM(t.Context(), api.BaseURL+"/scim/v2/Users", s.Ready().SCIMToken, `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],`+
-		`"userName":"ada\"><img src=x onerror=alert(1)>","displayName":"\"><img src=x onerror=alert(1)>","externalId":"\"><img src=x>"}`)
+	evilUser, err := createSCIM(t.Context(), api.BaseURL+"/scim/v2/Users", s.Ready().SCIMToken,
+		`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],`+
+			`"userName":"ada\"><img src=x onerror=alert(1)>","displayName":"\"><img src=x onerror=alert(1)>","externalId":"\"><img src=x>"}`)
 	require.NoError(t, err)
 	safe := func(name, page string) string {
 		t.Helper()
@@ -75,7 +76,8 @@ func TestConsole_ServersAndSuite(t *testing.T) {
 		require.Contains(t, page, "read only")
 		id := regexp.MustCompile(`deleteProviderToken\?provider=trial&amp;token=([0-9a-f]{12})`).FindStringSubmatch(page)
 		require.Len(t, id, 2)
-		require.Contains(t, b.from("/servers", "deleteProviderToken", url.Values{"provider": {"trial"}, "token": {id[1]}}), "The token is revoked.")
+		revoked := b.from("/servers", "deleteProviderToken", url.Values{"provider": {"trial"}, "token": {id[1]}})
+		require.Contains(t, revoked, "The token is revoked.")
 		require.Contains(t, b.from("/servers", "deleteProvider", url.Values{"provider": {"trial"}}), "Type trial to confirm")
 		require.Contains(t, b.from("/servers", "deleteProvider", url.Values{"provider": {"trial"}, "typed": {"trial"}}), "The SCIM server is deleted.")
 		require.NotContains(t, b.get("/servers"), ">trial</a>")

@@ -45,7 +45,8 @@ func (m *Manage) hooks() subject {
 				Fields: []console.Field{
 					{Name: "name", Label: "Name", Kind: "text", Required: true},
 					{Name: "type", Label: "Type", Kind: "choice", Choices: hookTypes},
-					{Name: "channel.config.uri", Label: "URL", Kind: "text", Required: true, Help: "An https URL. Its address must be allowed by --egress."},
+					{Name: "channel.config.uri", Label: "URL", Kind: "text", Required: true,
+						Help: "An https URL. Its address must be allowed by --egress."},
 					{Name: "channel.config.authScheme.key", Label: "Name of the header with the secret", Kind: "text", Default: "Authorization",
 						Required: true},
 					{Name: "channel.config.authScheme.value", Label: "Secret", Kind: "password", Required: true,

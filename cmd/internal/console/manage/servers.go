@@ -56,7 +56,8 @@ func (m *Manage) servers() subject {
 				Form: typeName, Done: done("The SCIM server is deleted."), To: toList,
 			},
 			"resetProvider": {
-				Label: "Remove all resources", What: "Deletes all users, groups and other resources of the SCIM server. Its tokens and quirks remain. " +
+				Label: "Remove all resources",
+				What: "Deletes all users, groups and other resources of the SCIM server. Its tokens and quirks remain. " +
 					"The engine detects the loss with the next request for each user.",
 				Method: http.MethodPost, Path: oneServer + "/reset", Form: typeName, Done: done("The resources are deleted."),
 			},
@@ -76,7 +77,8 @@ func (m *Manage) servers() subject {
 				},
 			},
 			"deleteProviderToken": {
-				Label: "Revoke", What: "Clients with this token have no access any more.", Method: http.MethodDelete, Path: oneServer + "/tokens/{token}",
+				Label: "Revoke", What: "Clients with this token have no access any more.", Method: http.MethodDelete,
+				Path: oneServer + "/tokens/{token}",
 				Done: done("The token is revoked."),
 				Form: func(_ context.Context, _ *api.Client, args url.Values) (console.Form, error) {
 					return console.Form{Subject: args.Get("token")}, nil
@@ -391,7 +393,8 @@ func (m *Manage) resourcesPage(w http.ResponseWriter, r *http.Request, v *consol
 	}
 	kind, ok := h.typeOf(r)
 	if !ok {
-		m.frame.Fail(w, r, v, http.StatusNotFound, "This SCIM server has no such resource type.", "Go to the page of the server, which lists them.")
+		m.frame.Fail(w, r, v, http.StatusNotFound, "This SCIM server has no such resource type.",
+			"Go to the page of the server, which lists them.")
 		return
 	}
 	p := ResourcesPage{ServerHead: h, Type: kind, Filter: search(r), From: 1}
@@ -455,7 +458,8 @@ func (m *Manage) resourcePage(w http.ResponseWriter, r *http.Request, v *console
 	}
 	kind, ok := h.typeOf(r)
 	if !ok {
-		m.frame.Fail(w, r, v, http.StatusNotFound, "This SCIM server has no such resource type.", "Go to the page of the server, which lists them.")
+		m.frame.Fail(w, r, v, http.StatusNotFound, "This SCIM server has no such resource type.",
+			"Go to the page of the server, which lists them.")
 		return
 	}
 	var text json.RawMessage

@@ -153,7 +153,8 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v *console.Visit) 
 		in.Done(context.WithoutCancel(r.Context()))
 	}
 	if _, ok := errors.AsType[*conformance.ConsentError](err); ok {
-		s.showStart(w, r, v, in, "This server is on another machine. Permit the run to create and remove objects there, or choose a read-only run.")
+		s.showStart(w, r, v, in,
+			"This server is on another machine. Permit the run to create and remove objects there, or choose a read-only run.")
 		return
 	}
 	if e, ok := errors.AsType[*conformance.UsageError](err); ok {

@@ -159,7 +159,8 @@ func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
 	})
 }
 
-const columns = `id, target, profiles, read_only, caller, started, ended, state, verdict, reason, failed, warned, checks, requests, causes, clients`
+const columns = `id, target, profiles, read_only, caller, started, ended, state, verdict, reason, failed, warned, checks, requests, causes,
+	clients`
 
 // Begin stores a run that begins, and removes the oldest runs.
 func (s *Store) Begin(ctx context.Context, r Run) error {
