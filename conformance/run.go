@@ -180,6 +180,13 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	return result, err
 }
 
+// Validate returns the error with which [Run] would not start because of the target or the options: a [*UsageError] or a [*ConsentError]. It
+// sends no request.
+func Validate(target Target, opts Options) error {
+	_, err := newSession(target, opts.withDefaults())
+	return err
+}
+
 // deletesFail reports whether a check of DELETE failed, so that responses to DELETE cannot be trusted.
 func deletesFail(r *Result) bool {
 	return slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Check.Area() == "delete" && c.Outcome == Fail })

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/internal/counted"
+	"github.com/scimwright/scimwright/internal/look"
 )
 
 // A Writer writes a matrix in one form.
@@ -64,7 +65,11 @@ func HTML(w io.Writer, m *Matrix) error {
 		"headline": func(i, cause int) string { return m.Products[i].Causes[cause-1].Headline },
 		"hint":     func(e Entry) string { return hint(m, e) },
 		"next":     func(i int) int { return i + 1 },
+		"outcome":  look.Outcome,
 	}).Parse(pageTemplate)
+	if err == nil {
+		_, err = look.Define(t)
+	}
 	if err != nil {
 		return fmt.Errorf("matrix: the template of the page is damaged: %w", err)
 	}

@@ -2,23 +2,20 @@ package report
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
-	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/internal/counted"
+	"github.com/scimwright/scimwright/internal/look"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -51,19 +48,12 @@ type pageArea struct {
 	Counts []int // by outcome
 }
 
-// pageExchange is one request and its response as text for the page.
-type pageExchange struct {
-	Line, Request, Response string
-	Status                  int
-	Curl                    string
-}
-
 // HTML writes the report as one file for a browser, without external resources: the verdicts by area, by client and by clause, and every
 // check with its findings and exchanges, to search, filter and print.
 func HTML(w io.Writer, r *conformance.Result, version string) error {
 	sum := sha256.Sum256([]byte(pageScript))
 	p := page{
-		Document: document(r, version), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Document: document(r, version), Style: template.CSS(Style()), Script: template.JS(pageScript),
 		Policy:   "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(),
 		Took:    r.Duration.Round(10 * time.Millisecond).String(),
@@ -99,14 +89,16 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		steps[f.Profile+f.ClientFlow] = len(f.Steps)
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.commands()) },
+		"finding": shown, "outcome": look.Outcome,
+		"level": func(o conformance.Outcome, word string) look.Pill { return look.NewPill(look.Tone(o), word) },
+		"quiet": func(word string) look.Pill { return look.NewPill("quiet", word) },
 		"large": func(all []Block) []Block {
 			return slices.DeleteFunc(slices.Clone(all), func(b Block) bool { return !b.large() })
 		},
-		"proof": func(b Block) pageExchange { return show(*b.Exchange, b.Curl) },
+		"proof": func(b Block) look.Exchange { return lay(*b.Exchange, b.Curl).Exchange },
 		"sent":  func(check string) []*wirelog.Exchange { return recorded[check] },
 		// The template converts one exchange at a time, because a run has thousands of exchanges.
-		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
+		"lay":    func(e *wirelog.Exchange) laidOut { return lay(*exchange(*e), wirelog.Curl(*e)) },
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
@@ -114,6 +106,9 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		"limits": func(p Profile) string { return counted.Of(len(p.Limits), "limit") },
 		"fails":  func(p Profile) string { return failsText(len(p.Breaks), steps[p.Profile+p.Conversation], p.Untried) },
 	}).Parse(pageTemplate)
+	if err == nil {
+		_, err = look.Define(t)
+	}
 	if err != nil {
 		return fmt.Errorf("report: the template of the page is damaged: %w", err)
 	}
@@ -124,50 +119,42 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	return b.Flush()
 }
 
-// show returns the text of an exchange, with JSON indented.
-func show(e Exchange, curl string) pageExchange {
-	return pageExchange{
-		Line: e.Method + " " + e.URL, Status: e.Status, Curl: curl,
-		Request:  message(e.Method+" "+e.URL, e.RequestHeaders, e.RequestBody),
-		Response: message(e.statusLine(), e.ResponseHeaders, e.ResponseBody),
-	}
+// laidOut is an exchange of a check with the text of its summary.
+type laidOut struct {
+	look.Exchange
+
+	Status int
+	Line   string
 }
 
-func message(first string, header http.Header, body string) string {
-	var b strings.Builder
-	b.WriteString(first + "\n")
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, v := range header[name] {
-			b.WriteString(name + ": " + v + "\n")
-		}
-	}
-	if body == "" {
-		return b.String()
-	}
-	var indented bytes.Buffer
-	if deepest(body) <= maxIndent && json.Indent(&indented, []byte(body), "", "  ") == nil {
-		body = indented.String()
-	}
-	b.WriteString("\n" + body)
-	return b.String()
+// lay returns an exchange as the page shows it.
+func lay(e Exchange, curl string) laidOut {
+	line := e.Method + " " + e.URL
+	return laidOut{Status: e.Status, Line: line, Exchange: look.Exchange{
+		Request:  look.NewMessage(line, e.RequestHeaders, e.RequestBody),
+		Response: look.NewMessage(e.StatusLine(), e.ResponseHeaders, e.ResponseBody), Curl: curl,
+	}}
 }
 
-// maxIndent is the maximum depth of JSON that is indented. Bodies with ten thousand levels, which the suite sends, would take gigabytes.
-const maxIndent = 32
-
-// deepest returns an upper bound of the nesting depth of objects and arrays.
-func deepest(body string) (most int) {
-	depth := 0
-	for i := range len(body) {
-		switch body[i] {
-		case '{', '[':
-			depth++
-			most = max(most, depth)
-		case '}', ']':
-			depth--
+// shown returns a finding as the page shows it.
+func shown(f Finding) look.Finding {
+	out := look.Finding{Tone: look.Tone(f.Outcome), What: f.What, Want: f.Want, Got: f.Got}
+	if f.Unsteady {
+		out.Note = "unsteady: the finding did not occur again in the repeated check"
+	}
+	if w := f.Waiver; w != nil {
+		out.Waived = w.Reason
+		if w.Ticket != "" {
+			out.Waived += " (" + w.Ticket + ")"
+		}
+		if w.Expires != "" {
+			out.Waived += ", until " + w.Expires
 		}
 	}
-	return most
+	if f.Exchange != nil {
+		out.Exchange = new(lay(*f.Exchange, f.Commands()).Exchange)
+	}
+	return out
 }
 
 // search returns the text that the search of the page uses for a check, in lower case.

@@ -120,8 +120,8 @@ type Finding struct {
 	Exchange *Exchange           `json:"exchange,omitempty"`
 }
 
-// commands returns the curl commands that show the finding, one on each line.
-func (f Finding) commands() string {
+// Commands returns the curl commands that show the finding, one on each line.
+func (f Finding) Commands() string {
 	if f.After == "" {
 		return f.Curl
 	}
@@ -355,8 +355,8 @@ func exchange(e wirelog.Exchange) *Exchange {
 	}
 }
 
-// statusLine returns the first line of the response, or the reason why there is none.
-func (e Exchange) statusLine() string {
+// StatusLine returns the first line of the response, or the reason why there is none.
+func (e Exchange) StatusLine() string {
 	if e.Status == 0 {
 		return "no response: " + e.Error
 	}

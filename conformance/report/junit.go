@@ -172,7 +172,7 @@ func findingsText(c Check) string {
 			b.WriteString("\n  unsteady: the finding did not occur again in the repeated check")
 		}
 		if f.Curl != "" {
-			fmt.Fprintf(&b, "\n  %s", strings.ReplaceAll(f.commands(), "\n", "\n  "))
+			fmt.Fprintf(&b, "\n  %s", strings.ReplaceAll(f.Commands(), "\n", "\n  "))
 		}
 	}
 	if c.Why != "" {

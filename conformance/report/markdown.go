@@ -207,7 +207,7 @@ func markdownFindings(p func(string, ...any), d Document) {
 			}
 			if len(c.Findings) > 0 {
 				if f := c.Findings[0]; f.Curl != "" {
-					p("\n%s", fence(f.commands()))
+					p("\n%s", fence(f.Commands()))
 				}
 				p("\n**Why:** %s\n", markdownText(c.Why))
 				if len(c.Clients) > 0 {

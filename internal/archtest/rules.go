@@ -193,7 +193,8 @@ var Rules = []Rule{
 		Tests: append([]string{"internal/docstore", "internal/scimstore", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the reference server is embedded with any store and must not depend on its clients"},
 
-	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "scim/wirelog", "internal/counted"},
+	{Package: "internal/look", StdlibOnly: true, Why: "the design of pages depends neither on the suite nor on the console"},
+	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "scim/wirelog", "internal/counted", "internal/look"},
 		Why: "expected results are literals or computed by the suite itself; sharing filter or patch code with a server would hide a bug on " +
 			"both sides"},
 
@@ -211,9 +212,15 @@ var Rules = []Rule{
 
 	{Package: "cmd/internal/console/session", May: []string{"internal/seal", "internal/sqldb"}, Tests: testDatabases,
 		Why: "sessions depend neither on the pages nor on what the credentials give access to"},
+	{Package: "cmd/internal/console/suite", May: []string{
+		"cmd/internal/console", "conformance/...", "engine", "engine/control/client", "internal/look", "internal/sqldb",
+	}, Tests: append([]string{"scimserver/..."}, testDatabases...),
+		Why: "the conformance pages run the suite and store its reports; the host passes the transport"},
 	{Package: "cmd/internal/console/browsertest", StdlibOnly: true, Why: "the driver of a browser does not depend on the pages"},
+	{Package: "cmd/internal/console/manage", May: []string{"cmd/internal/console", "engine", "engine/control/client", "internal/look"},
+		Why: "the pages of the management API call its operations over HTTP in this process, so that the API decides about each of them"},
 	{Package: "cmd/internal/console", May: []string{
-		"cmd/internal/console/session", "engine", "engine/control", "engine/control/client", "engine/provision",
+		"cmd/internal/console/session", "engine", "engine/control", "engine/control/client", "engine/provision", "internal/look",
 	}, Tests: append([]string{"engine/enginetest", "engine/sqlstore"}, testDatabases...),
 		Why: "the console calls the control API like other clients, and reads all else through its own interfaces"},
 	{Package: "internal/hookstest",

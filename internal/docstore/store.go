@@ -141,15 +141,20 @@ func Drop(ctx context.Context, db *sqldb.DB, collections ...Table) error {
 	return nil
 }
 
+// Empty removes every document of the collections, which stay open. It removes no event.
+func (s *Store) Empty(ctx context.Context, tx *Tx, collections ...Table) error {
+	for _, c := range collections {
+		if err := c.clear(ctx, tx); err != nil {
+			return fmt.Errorf("docstore: empty: %w", err)
+		}
+	}
+	return tx.flush(ctx)
+}
+
 // Clear removes every document of the collections, which stay open, and all events that no relay has handled yet, including events about
 // other collections. It returns these events.
 func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Event, error) {
-	for _, c := range collections {
-		if err := c.clear(ctx, tx); err != nil {
-			return nil, fmt.Errorf("docstore: clear: %w", err)
-		}
-	}
-	if err := tx.flush(ctx); err != nil {
+	if err := s.Empty(ctx, tx, collections...); err != nil {
 		return nil, err
 	}
 	events, err := claim(ctx, tx.sql, math.MaxInt32)

@@ -20,6 +20,8 @@ type Providers interface {
 	Create(ctx context.Context, p NewProvider) (made Provider, token string, err error)
 	// Remove stops a service provider that Create has created, and removes its resources.
 	Remove(ctx context.Context, name string) error
+	// Reset removes all resources of a service provider. Its tokens and quirks remain.
+	Reset(ctx context.Context, name string) error
 	// CreateToken creates a token and returns its value.
 	CreateToken(ctx context.Context, name string, t NewToken) (made ProviderToken, value string, err error)
 	// RemoveToken invalidates a token.

@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -151,6 +152,7 @@ func (t *Tenant) wait(ctx context.Context) error {
 // tokens is a verifier whose tokens can be replaced while it is in use.
 type tokens struct {
 	now     func() time.Time
+	common  scimserver.TokenVerifier // of all tenants; nil if there is none
 	current atomic.Pointer[accepted]
 }
 
@@ -167,5 +169,9 @@ func (ts *tokens) list() []Token { return slices.Clone(ts.current.Load().list) }
 
 // VerifyToken implements scimserver.TokenVerifier.
 func (ts *tokens) VerifyToken(ctx context.Context, token string) (scimserver.Grant, error) {
-	return ts.current.Load().verifier.VerifyToken(ctx, token)
+	grant, err := ts.current.Load().verifier.VerifyToken(ctx, token)
+	if errors.Is(err, scimserver.ErrBadToken) && ts.common != nil {
+		return ts.common.VerifyToken(ctx, token)
+	}
+	return grant, err
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Cursors scimserver.CursorOptions
 	// Memory limits the memory of the requests in progress of all tenants together. Default: DefaultMemory bytes.
 	Memory *scimserver.Memory
+	// Tokens accepts further tokens in every tenant, for a program that shows the resources of its tenants. Default: none.
+	Tokens scimserver.TokenVerifier
 	// Metrics counts the requests by tenant. Default: nil, no metrics.
 	Metrics *observe.Metrics
 	// Logger receives the access log, whose records name the tenant, and internal errors. Default: slog.Default.
@@ -128,7 +130,7 @@ func (ts *Tenants) Add(ctx context.Context, c Config) (*Tenant, error) {
 }
 
 func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
-	t := &Tenant{config: c, tokens: tokens{now: ts.o.Now}}
+	t := &Tenant{config: c, tokens: tokens{now: ts.o.Now, common: ts.o.Tokens}}
 	t.tokens.set(c.Tokens)
 	store, err := ts.o.Stores.Open(ctx, c.Name, c.Types)
 	if err != nil {

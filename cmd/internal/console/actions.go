@@ -3,63 +3,14 @@ package console
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"html/template"
-	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/scimwright/scimwright/engine"
 	api "github.com/scimwright/scimwright/engine/control/client"
 )
 
-// Action is a button: an operation of the control API and the values of its form that the page knows.
-type Action struct {
-	ID   string // operationId
-	Args map[string]string
-}
-
-// row describes an action.
-type row struct {
-	Label string // of the button
-	// Submit is the label of the button in the form. Default: Label.
-	Submit string
-	What   string // what the action does, in one sentence
-	// Direct actions run without a form of their own, because they destroy nothing.
-	Direct bool
-	// Fields are the fields of the form in addition to the variables of the path.
-	Fields []field
-	// Count returns the number of things that the action changes, and facts about them. From massFrom things on, the operator types the
-	// number.
-	Count func(ctx context.Context, c *api.Client, args url.Values) (int, []Fact, error)
-	// Counted is the field with that number in the request, if any.
-	Counted string
-	// Done returns the text for a success.
-	Done func(args url.Values, response json.RawMessage) string
-	// Result decodes a response that a page shows.
-	Result func(response json.RawMessage) (ResultPage, error)
-	// To returns the path of the page below the base that shows what was created.
-	To func(args url.Values, response json.RawMessage) string
-}
-
-// field is a field of a form.
-type field struct {
-	Name, Label, Help string
-	Kind              string   // text, number, check, choice, several, lines
-	Options           []string // of choice and several
-	Query             bool     // a parameter of the query instead of a member of the body
-	Default           string
-}
-
-// Fact is a line about what an action changes.
-type Fact struct{ Name, Value string }
-
-// massFrom is the number of changed principals from which an operator has to type the number.
-const massFrom = 5
-
-var haltFields = []field{
+var haltFields = []Field{
 	{Name: "operations", Label: "Operations", Kind: "several", Options: haltNames(), Help: "None selected means all."},
 	{Name: "reason", Label: "Reason", Kind: "text", Help: "Other operators see it next to the halt."},
 }
@@ -72,7 +23,7 @@ func haltNames() (names []string) {
 }
 
 // actions is the table of actions, by operation.
-var actions = map[string]row{
+var actions = map[string]Row{
 	"retryProvisioningTask": {
 		Label: "Retry", What: "Sends the change again now.", Direct: true,
 		Done: func(url.Values, json.RawMessage) string { return "The change is retried." },
@@ -126,7 +77,7 @@ var actions = map[string]row{
 	},
 	"probeApp": {
 		Label: "Probe", What: "Determines the features of the target with a temporary user and group, which are removed again.",
-		Fields: []field{{Name: "domain", Label: "Domain", Kind: "text", Help: "Of the temporary user. Default: example.com."}},
+		Fields: []Field{{Name: "domain", Label: "Domain", Kind: "text", Help: "Of the temporary user. Default: example.com."}},
 		Result: func(response json.RawMessage) (ResultPage, error) {
 			var p engine.Profile
 			err := json.Unmarshal(response, &p)
@@ -141,7 +92,7 @@ var actions = map[string]row{
 	},
 	"createPlan": {
 		Label: "New plan", What: "Computes the requests for users and groups without sending them. The plan can be reviewed and then applied.",
-		Fields: []field{
+		Fields: []Field{
 			{Name: "all", Label: "All users and groups of the app", Kind: "check", Default: "true"},
 			{Name: "userIds", Label: "Users", Kind: "lines", Help: "Ids, one per line."},
 			{Name: "groupIds", Label: "Groups", Kind: "lines", Help: "Ids, one per line."},
@@ -157,7 +108,7 @@ var actions = map[string]row{
 		Label: "Apply",
 		What:  "Sends the requests of the plan. Nothing is sent if the desired state has changed since the plan was created.",
 		Count: itemsOfPlan,
-		Fields: []field{
+		Fields: []Field{
 			{Name: "first", Label: "Number of items to apply now", Kind: "number", Help: "The others can be applied afterwards. Default: all."},
 		},
 		Done: func(url.Values, json.RawMessage) string { return "The plan is being applied." },
@@ -170,7 +121,7 @@ var actions = map[string]row{
 	"startImport": {
 		Label:  "New import",
 		What:   "Reads the accounts or groups of the target and matches them with users and groups. It changes nothing on the target.",
-		Fields: []field{{Name: "type", Label: "Read", Kind: "choice", Options: []string{"USERS", "GROUPS"}}},
+		Fields: []Field{{Name: "type", Label: "Read", Kind: "choice", Options: []string{"USERS", "GROUPS"}}},
 		To: func(args url.Values, response json.RawMessage) string {
 			var started struct{ JobID string }
 			_ = json.Unmarshal(response, &started)
@@ -188,7 +139,7 @@ var actions = map[string]row{
 	},
 	"driftReport": {
 		Label: "Compare with the target", What: "Reads the list of the target and compares it with the desired state.",
-		Fields: []field{
+		Fields: []Field{
 			{Name: "kind", Label: "Compare", Kind: "choice", Options: []string{"user", "group"}},
 			{Name: "repair", Label: "Provision again what differs", Kind: "check"},
 		},
@@ -209,7 +160,7 @@ var actions = map[string]row{
 	},
 	"provisionPrincipal": {
 		Label: "Provision now", What: "Sends the pending requests of this user or group now, and shows them.",
-		Fields: []field{
+		Fields: []Field{
 			{Name: "forceSync", Label: "Also send attributes that the target has ignored before", Kind: "check"},
 			{Name: "allMembers", Label: "Push all members of the group, not only the changes", Kind: "check"},
 		},
@@ -293,284 +244,3 @@ func matchedAccounts(ctx context.Context, c *api.Client, args url.Values) (int, 
 	n := i.Verdicts[engine.VerdictMatched]
 	return n, []Fact{{"matched accounts", num(n)}}, err
 }
-
-// Button is an action as a template shows it.
-type Button struct {
-	Action
-
-	Label, What string
-	Direct      bool
-	Access      string
-	// Query is the query of the form's page.
-	Query template.URL
-}
-
-// describe returns the button of an action. Templates call it with the operation and alternating names and values.
-func (c *console) describe(id string, pairs ...any) (Button, error) {
-	args := map[string]string{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		args[fmt.Sprint(pairs[i])] = fmt.Sprint(pairs[i+1])
-	}
-	return c.button(Action{id, args})
-}
-
-func (c *console) button(a Action) (Button, error) {
-	r, ok := actions[a.ID]
-	op, served := c.operations[a.ID]
-	if !ok || !served {
-		return Button{}, fmt.Errorf("unknown action %q", a.ID)
-	}
-	query := url.Values{}
-	for name, value := range a.Args {
-		query.Set(name, value)
-	}
-	return Button{Action: a, Label: r.Label, What: r.What, Direct: r.Direct, Access: op.Access, Query: template.URL(query.Encode())}, nil
-}
-
-// ActPage is the form of an action.
-type ActPage struct {
-	ID      string
-	Row     row
-	Args    map[string]string // variables of the path, and other values that are not fields
-	Values  url.Values
-	Count   int
-	Counted bool
-	Typed   bool // the operator has to type Count
-	Facts   []Fact
-	Problem string
-	Curl    string
-	Back    string
-	Allowed bool
-	Access  string
-	Label   string // of the app
-}
-
-// reserved are the fields of all forms.
-var reserved = []string{"csrf", "back", "typed"}
-
-func (c *console) actForm(w http.ResponseWriter, r *http.Request, v *visit) {
-	c.showForm(w, r, v, http.StatusOK, r.URL.Query(), "")
-}
-
-func (c *console) showForm(w http.ResponseWriter, r *http.Request, v *visit, status int, values url.Values, problem string) {
-	id := r.PathValue("action")
-	row, ok := actions[id]
-	op, served := c.operations[id]
-	if !ok || !served {
-		c.fail(w, r, v, http.StatusNotFound, "No page exists at this address.", "Go to the overview, and start the action from there.")
-		return
-	}
-	p := ActPage{
-		ID: id, Row: row, Args: map[string]string{}, Values: values, Problem: problem, Back: c.local(values.Get("back")),
-		Allowed: v.caller.May(op.Access), Access: op.Access,
-	}
-	for _, f := range row.Fields {
-		if _, given := values[f.Name]; !given && f.Default != "" && problem == "" {
-			values.Set(f.Name, f.Default)
-		}
-	}
-	if row.Count != nil {
-		n, facts, err := row.Count(r.Context(), c.client(v), values)
-		if err != nil {
-			c.problem(w, r, v, err)
-			return
-		}
-		p.Count, p.Facts, p.Counted, p.Typed = n, facts, true, n >= massFrom
-		if row.Counted != "" {
-			values.Set(row.Counted, strconv.Itoa(n))
-		}
-	}
-	if app := values.Get("app"); app != "" {
-		p.Label = c.labelOf(r.Context(), v, app)
-	}
-	for name := range values {
-		if !slices.Contains(reserved, name) && !slices.ContainsFunc(row.Fields, func(f field) bool { return f.Name == name }) {
-			p.Args[name] = values.Get(name)
-		}
-	}
-	call, err := c.callOf(id, row, values)
-	if err != nil {
-		c.fail(w, r, v, http.StatusBadRequest, err.Error(), "Go back and start the action from the page of the app.")
-		return
-	}
-	p.Curl = c.curl(v, call)
-	c.write(w, r, v, status, "act", row.Label, p)
-}
-
-// labelOf returns the label of an app, and its id if the label is unknown.
-func (c *console) labelOf(ctx context.Context, v *visit, app string) string {
-	found, err := c.labels.of(ctx, v.caller.Tenant)
-	if err != nil {
-		return app
-	}
-	return nameOr(found.byID[v.caller.Tenant+app], app)
-}
-
-// call is a request to the control API.
-type call struct {
-	method, path string // the path with the query, below the prefix
-	body         any
-}
-
-// callOf returns the request of an action with the values of its form.
-func (c *console) callOf(id string, r row, values url.Values) (call, error) {
-	op := c.operations[id]
-	out := call{method: op.Method}
-	for i, segment := range strings.Split(strings.TrimPrefix(op.Path, c.o.Prefix), "/") {
-		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			name = strings.TrimSuffix(name, "}")
-			value := values.Get(name)
-			if value == "" || value == "." || value == ".." {
-				return out, fmt.Errorf("The action %s requires the field %s.", r.Label, name)
-			}
-			segment = url.PathEscape(value)
-		}
-		if i > 0 {
-			out.path += "/" + segment
-		}
-	}
-	body := map[string]any{}
-	if r.Counted != "" {
-		body[r.Counted] = atoi(values.Get(r.Counted))
-	}
-	for _, f := range r.Fields {
-		switch text := strings.TrimSpace(values.Get(f.Name)); {
-		case f.Kind == "check":
-			if text != "" {
-				body[f.Name] = true
-			}
-		case f.Kind == "several":
-			if all := slices.DeleteFunc(slices.Clone(values[f.Name]), func(s string) bool { return s == "" }); len(all) > 0 {
-				body[f.Name] = all
-			}
-		case f.Kind == "lines":
-			if all := strings.Fields(values.Get(f.Name)); len(all) > 0 {
-				body[f.Name] = all
-			}
-		case f.Kind == "choice" && text == "":
-			body[f.Name] = f.Options[0]
-		case text == "":
-		case f.Kind == "number":
-			n, err := strconv.Atoi(text)
-			if err != nil {
-				return out, fmt.Errorf("%s must be a number.", f.Label)
-			}
-			body[f.Name] = n
-		default:
-			body[f.Name] = text
-		}
-	}
-	if len(body) > 0 {
-		out.body = body
-	}
-	return out, nil
-}
-
-func (c *console) act(w http.ResponseWriter, r *http.Request, v *visit) {
-	id := r.PathValue("action")
-	row, ok := actions[id]
-	op, served := c.operations[id]
-	if !ok || !served {
-		c.fail(w, r, v, http.StatusNotFound, "This action does not exist.", "Go to the overview, and start the action from there.")
-		return
-	}
-	if !v.caller.May(op.Access) {
-		c.fail(w, r, v, http.StatusForbidden, "You may not do this: it requires the permission "+op.Access+".",
-			"Log in with a token that has it.")
-		return
-	}
-	values, back := r.PostForm, c.local(r.PostFormValue("back"))
-	request, err := c.callOf(id, row, values)
-	if err != nil {
-		c.showForm(w, r, v, http.StatusBadRequest, values, err.Error())
-		return
-	}
-	if row.Count != nil {
-		n, _, err := row.Count(r.Context(), c.client(v), values)
-		switch {
-		case err != nil:
-			c.problem(w, r, v, err)
-			return
-		case n >= massFrom && strings.TrimSpace(values.Get("typed")) != strconv.Itoa(n):
-			c.showForm(w, r, v, http.StatusBadRequest, values, fmt.Sprintf("Type %d to confirm this number.", n))
-			return
-		}
-	}
-	var response json.RawMessage
-	err = c.client(v).Do(r.Context(), request.method, request.path, request.body, &response)
-	c.lags.forget()
-	if err != nil {
-		c.actFailed(w, r, v, row, values, err)
-		return
-	}
-	curl := c.curl(v, request)
-	if row.Result != nil {
-		p, err := row.Result(response)
-		if err != nil {
-			c.broken(w, r, v, err)
-			return
-		}
-		p.App, p.Back, p.Curl, p.Args = values.Get("app"), back, curl, values
-		p.Label = c.labelOf(r.Context(), v, p.App)
-		c.write(w, r, v, http.StatusOK, "result", p.Heading, p)
-		return
-	}
-	to := back
-	if row.To != nil {
-		to = c.o.Base + row.To(values, response)
-	}
-	f := flash{Text: row.Label + ": done.", Curl: curl}
-	if row.Done != nil {
-		f.Text = row.Done(values, response)
-	}
-	c.done(w, r, v, to, f)
-}
-
-// actFailed shows an error of the API on the form of the action, or on the page from which a direct action was started.
-func (c *console) actFailed(w http.ResponseWriter, r *http.Request, v *visit, row row, values url.Values, err error) {
-	e, ok := asAPI(err)
-	if !ok || e.Status >= http.StatusInternalServerError && e.Status != http.StatusBadGateway && e.Status != http.StatusGatewayTimeout {
-		c.broken(w, r, v, err)
-		return
-	}
-	text := strings.Join(append([]string{e.Summary}, e.Causes...), " ")
-	if row.Direct {
-		c.done(w, r, v, c.local(values.Get("back")), flash{Text: row.Label + " failed: " + text, Bad: true})
-		return
-	}
-	c.showForm(w, r, v, e.Status, values, text)
-}
-
-// ResultPage shows the response of an action.
-type ResultPage struct {
-	Heading      string
-	App, Label   string
-	Args         url.Values
-	Back         string
-	Curl         string
-	Verification *api.Verification
-	Trace        *api.Trace
-	Drift        *api.Drift
-	Reconciled   map[string]*api.Reconciled
-	Profile      *engine.Profile
-}
-
-// curl returns the command line for a request, as an operator would send it with an own token.
-func (c *console) curl(v *visit, request call) string {
-	url := c.o.URL
-	if url == "" {
-		url = v.base()
-	}
-	parts := []string{"curl -sS", "-X " + request.method, `-H "Authorization: ` + c.o.Scheme + ` $TOKEN"`}
-	if request.body != nil {
-		data, err := json.Marshal(request.body)
-		if err != nil {
-			return ""
-		}
-		parts = append(parts, "-H 'Content-Type: application/json'", "-d "+quoted(string(data)))
-	}
-	return strings.Join(append(parts, quoted(url+c.o.Prefix+request.path)), " ")
-}
-
-// quoted quotes a string for a POSIX shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

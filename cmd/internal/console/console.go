@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -32,6 +33,10 @@ type Options struct {
 	Reads Reads
 	// API is the handler of the control API. Its requests have the credential of the session, and their context has CallerOf.
 	API http.Handler
+	// Management is the handler of the management API, which Sections call. Its requests have the credential of the session. Default: none.
+	Management http.Handler
+	// Sections are further groups of pages. Default: the console has the pages of the engine only.
+	Sections []Section
 	// Prefix is the prefix of the API, such as /engine/v1, and Scheme that of the Authorization header. Defaults: those of package control.
 	Prefix, Scheme string
 	// URL is the base URL of the server for command lines. Default: the one of the request.
@@ -78,7 +83,10 @@ type console struct {
 	o          Options
 	log        *slog.Logger
 	pages      map[string]func() (*template.Template, error)
+	funcs      template.FuncMap
 	operations map[string]control.Operation
+	actions    map[string]Row // the actions by operation
+	links      []Link         // of the navigation
 	failures   failures
 	feed       feed
 
@@ -108,7 +116,7 @@ func New(o Options) (*Console, error) {
 	o.Prefix, o.Scheme = cmp.Or(o.Prefix, control.DefaultPrefix), cmp.Or(o.Scheme, "Bearer")
 	c := &console{
 		o: o, log: o.Logger, pages: map[string]func() (*template.Template, error){}, operations: operations(o.Prefix),
-		opened: map[string]string{},
+		opened: map[string]string{}, actions: maps.Clone(actions), links: engineLinks(),
 	}
 	c.feed.reads, c.lags.reads, c.labels.host = o.Reads, o.Reads, o.Host
 	if err := c.definePages(); err != nil {
@@ -118,13 +126,14 @@ func New(o Options) (*Console, error) {
 	if err := c.addPages(mux); err != nil {
 		return nil, err
 	}
+	if err := c.addSections(mux); err != nil {
+		return nil, err
+	}
 	return &Console{console: c, handler: mux}, nil
 }
 
 func (c *console) addPages(mux *http.ServeMux) error {
-	get := func(path string, page func(w http.ResponseWriter, r *http.Request, v *visit)) {
-		mux.Handle("GET "+c.o.Base+path, c.admitted(c.inside(page)))
-	}
+	get := func(path string, page Page) { mux.Handle("GET "+c.o.Base+path, c.admitted(c.inside(page))) }
 	get("/{$}", c.overview)
 	get("/apps/{app}", c.app)
 	get("/apps/{app}/people", c.people)
@@ -188,7 +197,7 @@ func (c *console) admitted(next func(w http.ResponseWriter, r *http.Request, fro
 }
 
 // inside requires a session with the permission to read.
-func (c *console) inside(next func(w http.ResponseWriter, r *http.Request, v *visit)) func(http.ResponseWriter, *http.Request, client) {
+func (c *console) inside(next Page) func(http.ResponseWriter, *http.Request, client) {
 	return func(w http.ResponseWriter, r *http.Request, from client) {
 		v, err := c.identify(w, r, from)
 		switch {
@@ -205,8 +214,8 @@ func (c *console) inside(next func(w http.ResponseWriter, r *http.Request, v *vi
 }
 
 // posted requires a session and the token of its forms.
-func (c *console) posted(next func(w http.ResponseWriter, r *http.Request, v *visit)) func(http.ResponseWriter, *http.Request, client) {
-	return c.inside(func(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) posted(next Page) func(http.ResponseWriter, *http.Request, client) {
+	return c.inside(func(w http.ResponseWriter, r *http.Request, v *Visit) {
 		if !session.Equal(r.PostFormValue("csrf"), v.session.CSRF) {
 			c.fail(w, r, v, http.StatusForbidden, "The form belongs to another login.", "Open its page again and send the form there.")
 			return
@@ -229,16 +238,16 @@ func (c *console) theme(w http.ResponseWriter, r *http.Request, from client) {
 }
 
 // problem shows an error of the API: its status, its text, and what to do.
-func (c *console) problem(w http.ResponseWriter, r *http.Request, v *visit, err error) {
+func (c *console) problem(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
 	e, ok := errors.AsType[*api.Error](err)
 	switch {
 	case !ok:
 		c.broken(w, r, v, err)
 	case e.Status == http.StatusNotFound:
-		c.fail(w, r, v, e.Status, "This app, user or group does not exist, or no longer exists.", "Go to the overview and search for the app.")
+		c.fail(w, r, v, e.Status, "This object does not exist, or no longer exists.", "Go to the list and search for it there.")
 	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized:
 		c.fail(w, r, v, http.StatusForbidden, "You may not do this: "+e.Summary, "Log in with a token that has the permission.")
-	case e.Status >= http.StatusInternalServerError && e.Status != http.StatusBadGateway && e.Status != http.StatusGatewayTimeout:
+	case internalError(e):
 		c.broken(w, r, v, err)
 	default:
 		c.fail(w, r, v, e.Status, strings.Join(append([]string{e.Summary}, e.Causes...), " "), "Go back, correct the input, and send it again.")
@@ -246,7 +255,7 @@ func (c *console) problem(w http.ResponseWriter, r *http.Request, v *visit, err 
 }
 
 // broken shows that a page cannot be shown, and logs the cause.
-func (c *console) broken(w http.ResponseWriter, r *http.Request, v *visit, err error) {
+func (c *console) broken(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
 	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
 		return // the browser has left
 	}
@@ -261,6 +270,6 @@ type ErrorPage struct {
 	What, Next string // what happened, and what to do
 }
 
-func (c *console) fail(w http.ResponseWriter, r *http.Request, v *visit, status int, what, next string) {
+func (c *console) fail(w http.ResponseWriter, r *http.Request, v *Visit, status int, what, next string) {
 	c.write(w, r, v, status, "error", "Error", ErrorPage{status, what, next})
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -434,21 +436,26 @@ func TestStream_NewRequests(t *testing.T) {
 		}
 	}()
 	require.Equal(t, ":", <-lines)
-	w.fake.add("crm", 201)
-	w.fake.add("crm", 500)
-	began := time.Now()
-	var id string
-	for line := range lines {
-		if text, ok := strings.CutPrefix(line, "id: "); ok {
-			id = text
+	var took []time.Duration
+	for i := range 5 {
+		w.fake.add("crm", 201)
+		w.fake.add("crm", 500)
+		began := time.Now()
+		var id string
+		for line := range lines {
+			if text, ok := strings.CutPrefix(line, "id: "); ok {
+				id = text
+			}
+			if strings.HasPrefix(line, "data: ") {
+				require.NotContains(t, line, "<script>")
+				break
+			}
 		}
-		if strings.HasPrefix(line, "data: ") {
-			require.NotContains(t, line, "<script>")
-			break
-		}
+		took = append(took, time.Since(began))
+		require.Equal(t, strconv.Itoa(2*i+3), id, "the successful one is filtered out")
 	}
-	require.Equal(t, "3", id, "the successful one is filtered out")
-	require.Less(t, time.Since(began), 5*time.Second)
+	slices.Sort(took)
+	require.Less(t, took[len(took)/2], 500*time.Millisecond, "%v", took)
 	close(w.done)
 	for range lines { // until the server ends the stream
 	}

@@ -9,8 +9,11 @@
 // principals.
 //
 // An action is a row of the table in actions.go: an operation of the control API, the fields of its form, what it changes, and where its
-// result is shown. The table is the only description: the form, the request and the command line with curl come from it. A new action is a
-// new row.
+// result is shown. The table is the only description: the form, the request and the command line with curl come from it (forms.go). A new
+// action is a new row.
+//
+// A Section (frame.go) is a group of pages of another package, with the same login, navigation, actions and design. Package manage is the
+// section of the management API, which only the sandbox has.
 //
 // A request passes these steps: admit (access.go) checks the host name and the transport; identify (login.go) finds the session and its
 // caller; sameOrigin (login.go) checks the origin of a form, and posted (console.go) its token, before

@@ -14,16 +14,25 @@ import (
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{handler: h} }
 
 // client returns a client of the control API with the authority of a session, which calls the handler in this process.
-func (c *console) client(v *visit) *api.Client {
+func (c *console) client(v *Visit) *api.Client {
 	out := api.New("http://in-process"+c.o.Prefix, v.session.Credential)
-	out.Scheme, out.HTTP = c.o.Scheme, &http.Client{Transport: inProcess{c.o.API, v}}
+	out.Scheme, out.HTTP = c.o.Scheme, &http.Client{Transport: inProcess{c.o.API, v, nil}}
+	return out
+}
+
+// management returns a client of the management API with the authority of a session. Its paths begin with the prefix of the API. If header
+// is not nil, it receives the header of the last response.
+func (c *console) management(v *Visit, header *http.Header) *api.Client {
+	out := api.New("http://in-process", v.session.Credential)
+	out.Scheme, out.HTTP = c.o.Scheme, &http.Client{Transport: inProcess{c.o.Management, v, header}}
 	return out
 }
 
 // inProcess is an http.RoundTripper that calls a handler.
 type inProcess struct {
 	handler http.Handler
-	visit   *visit // nil: not a request of a session
+	visit   *Visit       // nil: not a request of a session
+	header  *http.Header // receives the header of the response; nil: none does
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -34,6 +43,9 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	call := r.Clone(ctx)
 	call.RequestURI, call.RemoteAddr, call.Host = r.URL.RequestURI(), remote, r.URL.Host
+	if p.visit != nil && p.visit.agent != "" {
+		call.Header.Set("User-Agent", p.visit.agent)
+	}
 	if call.Body == nil {
 		call.Body = http.NoBody
 	}
@@ -44,6 +56,9 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if w.status == 0 {
 		w.status = http.StatusOK
+	}
+	if p.header != nil {
+		*p.header = w.header
 	}
 	return &http.Response{
 		StatusCode: w.status, Status: http.StatusText(w.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.header,

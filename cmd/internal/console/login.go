@@ -13,10 +13,11 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
 )
 
-// visit is a request with its session.
-type visit struct {
+// Visit is a request with its session.
+type Visit struct {
 	client
 	remote  string
+	agent   string // User-Agent of the browser
 	cookie  string
 	session session.Session
 	caller  Caller
@@ -43,8 +44,8 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, from client,
 }
 
 // identify returns the session of a request. Without one, it returns session.ErrNone.
-func (c *console) identify(w http.ResponseWriter, r *http.Request, from client) (*visit, error) {
-	v := &visit{client: from, remote: r.RemoteAddr}
+func (c *console) identify(w http.ResponseWriter, r *http.Request, from client) (*Visit, error) {
+	v := &Visit{client: from, remote: r.RemoteAddr, agent: r.UserAgent()}
 	cookie, err := r.Cookie(c.cookieName(r, from.secure))
 	if err == nil && cookie.Value != "" {
 		v.cookie = cookie.Value
@@ -165,7 +166,7 @@ func (c *console) begin(w http.ResponseWriter, r *http.Request, from client, cre
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-func (c *console) logout(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) logout(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if v.session.Granted {
 		if err := c.o.Host.Revoke(r.Context(), v.session.Credential); err != nil {
 			c.broken(w, r, v, err)

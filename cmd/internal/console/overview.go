@@ -132,7 +132,7 @@ func (l *labels) of(ctx context.Context, tenant string) (labeled, error) {
 	return found, nil
 }
 
-func (c *console) overview(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) overview(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if !v.caller.May(engine.AccessRead) {
 		c.fail(w, r, v, http.StatusForbidden, "You may not read the state of the engine.", "Log in with a token that has the permission read.")
 		return
@@ -192,7 +192,7 @@ func (c *console) overview(w http.ResponseWriter, r *http.Request, v *visit) {
 const rowReaders = 4
 
 // rows reads the apps of a page.
-func (c *console) rows(ctx context.Context, v *visit, shown []ranked) ([]AppRow, error) {
+func (c *console) rows(ctx context.Context, v *Visit, shown []ranked) ([]AppRow, error) {
 	client := c.client(v)
 	rows, errs := make([]AppRow, len(shown)), make([]error, len(shown))
 	var next atomic.Int64
@@ -257,7 +257,7 @@ func atoi(text string) int {
 }
 
 // rank returns the apps of the caller's tenant, the most urgent first.
-func (c *console) rank(ctx context.Context, v *visit) ([]ranked, error) {
+func (c *console) rank(ctx context.Context, v *Visit) ([]ranked, error) {
 	tenant := v.caller.Tenant
 	named, err := c.labels.of(ctx, tenant)
 	if err != nil {

@@ -30,7 +30,7 @@ type Head struct {
 }
 
 // head reads the app of a page. It has sent a response if ok is false.
-func (c *console) head(w http.ResponseWriter, r *http.Request, v *visit, tab string) (h Head, ok bool) {
+func (c *console) head(w http.ResponseWriter, r *http.Request, v *Visit, tab string) (h Head, ok bool) {
 	app, err := c.client(v).App(r.Context(), r.PathValue("app"))
 	if err != nil {
 		c.problem(w, r, v, err)
@@ -49,7 +49,7 @@ type AppPage struct {
 
 const latestOnApp = 10
 
-func (c *console) app(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) app(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "overview")
 	if !ok {
 		return
@@ -87,7 +87,7 @@ const (
 	searchStep  = 1000
 )
 
-func (c *console) people(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) people(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "people")
 	if !ok {
 		return
@@ -165,16 +165,17 @@ type TasksPage struct {
 	Query    string
 	Count    map[string]int // tasks by status
 	Removals int            // blocked by the deletion guard
-	More     bool
+	Limited  bool           // the API lists only the first maxTasks tasks
+	Next     template.URL   // query of the next page
 }
 
 // maxTasks is the maximum number of tasks that the API lists.
 const maxTasks = 1000
 
-// tasksPage is the maximum number of tasks on the page.
-const tasksPage = 200
+// tasksPage is the maximum number of tasks on a page.
+const tasksPage = 50
 
-func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "tasks")
 	if !ok {
 		return
@@ -186,7 +187,9 @@ func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *visit) {
 	}
 	sortTasks(all)
 	p := TasksPage{Head: h, Status: r.URL.Query().Get("status"), Query: strings.TrimSpace(r.URL.Query().Get("q")), Count: map[string]int{},
-		More: len(all) == maxTasks}
+		Limited: len(all) == maxTasks}
+	from := max(atoi(r.URL.Query().Get("from")), 0)
+	matching := 0
 	needle := strings.ToLower(p.Query)
 	for _, t := range all {
 		p.Count[string(t.Status)]++
@@ -197,11 +200,13 @@ func (c *console) tasks(w http.ResponseWriter, r *http.Request, v *visit) {
 		if !matches || p.Status != "" && p.Status != string(t.Status) {
 			continue
 		}
-		if len(p.Rows) == tasksPage {
-			p.More = true
-			continue
+		if matching >= from && matching < from+tasksPage {
+			p.Rows = append(p.Rows, t)
 		}
-		p.Rows = append(p.Rows, t)
+		matching++
+	}
+	if next := from + tasksPage; next < matching {
+		p.Next = queryOf("status", p.Status, "q", p.Query, "from", strconv.Itoa(next))
 	}
 	c.write(w, r, v, http.StatusOK, "tasks", "Tasks of "+h.App.Label, p)
 }
@@ -220,7 +225,7 @@ type PlansPage struct {
 	Rows []engine.Plan
 }
 
-func (c *console) plans(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) plans(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "plans")
 	if !ok {
 		return
@@ -246,7 +251,7 @@ type PlanPage struct {
 
 const planPage = 25
 
-func (c *console) plan(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) plan(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "plans")
 	if !ok {
 		return
@@ -278,7 +283,7 @@ type ImportsPage struct {
 	Rows []engine.ImportRun
 }
 
-func (c *console) imports(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) imports(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "imports")
 	if !ok {
 		return
@@ -305,7 +310,7 @@ type ImportPage struct {
 
 const importPage = 50
 
-func (c *console) oneImport(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) oneImport(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "imports")
 	if !ok {
 		return
@@ -343,7 +348,7 @@ type TargetPage struct {
 // Trait is a detected deviation of a target.
 type Trait struct{ Name, Value string }
 
-func (c *console) target(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) target(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "target")
 	if !ok {
 		return
@@ -398,7 +403,7 @@ type EventsPage struct {
 
 const eventsPage = 100
 
-func (c *console) events(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) events(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "events")
 	if !ok {
 		return
@@ -429,7 +434,7 @@ func (c *console) events(w http.ResponseWriter, r *http.Request, v *visit) {
 
 // lastEvent returns the number of the last event of an app, 0 if there is none. The API lists events in ascending order, and their numbers
 // have no gaps.
-func (c *console) lastEvent(ctx context.Context, v *visit, app string) (int64, error) {
+func (c *console) lastEvent(ctx context.Context, v *Visit, app string) (int64, error) {
 	follows := func(n int64) (bool, error) {
 		found, err := c.client(v).Events(ctx, app, api.EventOptions{After: n, Limit: 1})
 		return len(found) > 0, err

@@ -40,7 +40,7 @@ type Compared struct {
 
 const personExchanges = 50
 
-func (c *console) person(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) person(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "people")
 	if !ok {
 		return

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/look"
 )
 
 const (
@@ -37,6 +37,7 @@ type view struct {
 	Path  string // with the query
 	Flash *flash
 	User  *visitor // nil without a login
+	Links []Link   // of the navigation, those that the caller may open
 	Now   time.Time
 	D     any
 }
@@ -67,21 +68,39 @@ func (c *console) definePages() error {
 	if err != nil {
 		return err
 	}
-	funcs := template.FuncMap{
+	c.funcs = template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return script },
 		"base": func() string { return c.o.Base }, "product": func() string { return c.o.Product },
-		"clock": clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": pretty,
+		"managed": func() bool { return len(c.o.Sections) > 0 },
+		"clock":   clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": look.Indent,
 		"num":     num,
-		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration,
+		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration, "isURL": isURL,
 		"action": c.describe, "buttonOf": c.button, "states": states, "hasValue": hasValue, "counted": counted, "parsed": parsed,
+		"outcome": look.Outcome,
 	}
 	for _, name := range pageNames {
 		// Most processes show few pages or none, and the templates of all pages take 2.5 MB.
 		c.pages[name] = sync.OnceValues(func() (*template.Template, error) {
-			return template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html")
+			t, err := c.frameTemplate()
+			if err != nil {
+				return nil, err
+			}
+			return t.ParseFS(pageFiles, "pages/"+name+".html")
 		})
 	}
 	return nil
+}
+
+// frameTemplate returns the templates that all pages have: the layout, the parts and the components.
+func (c *console) frameTemplate() (*template.Template, error) {
+	t, err := template.New("layout.html").Funcs(c.funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := look.Define(t); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // render executes a template of a page.
@@ -94,7 +113,7 @@ func (c *console) render(w io.Writer, page, template string, data any) error {
 }
 
 // write renders the page before it writes the response, so that a failing template never sends a partial page.
-func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status int, page, title string, data any) {
+func (c *console) write(w http.ResponseWriter, r *http.Request, v *Visit, status int, page, title string, data any) {
 	out := view{Title: title, Theme: "auto", Path: r.URL.RequestURI(), Now: c.o.Now(), D: data}
 	if r.Method != http.MethodGet {
 		out.Path = c.o.Base + "/"
@@ -104,6 +123,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 	}
 	if v != nil {
 		out.User = &visitor{Name: v.caller.Name, CSRF: v.session.CSRF, may: v.caller.May}
+		out.Links = c.linksFor(r, v)
 	}
 	if f, err := r.Cookie(flashCookie); err == nil && v != nil && r.Header.Get(headerFragment) == "" {
 		out.Flash = readFlash(v, f.Value)
@@ -132,7 +152,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 const maxFlash = 1500
 
 // done redirects to a path, where the page shows a text.
-func (c *console) done(w http.ResponseWriter, r *http.Request, v *visit, to string, f flash) {
+func (c *console) done(w http.ResponseWriter, r *http.Request, v *Visit, to string, f flash) {
 	if len(f.Curl) > maxFlash {
 		f.Curl = ""
 	}
@@ -151,13 +171,13 @@ func (c *console) done(w http.ResponseWriter, r *http.Request, v *visit, to stri
 
 // signature returns the signature of a flash for a session. Cookies do not distinguish ports, so another server of this machine could
 // otherwise show its texts and command lines.
-func signature(v *visit, data []byte) string {
+func signature(v *Visit, data []byte) string {
 	h := hmac.New(sha256.New, []byte("flash "+v.session.CSRF))
 	h.Write(data)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-func readFlash(v *visit, value string) *flash {
+func readFlash(v *Visit, value string) *flash {
 	text, signed, _ := strings.Cut(value, ".")
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || !session.Equal(signed, signature(v, data)) {
@@ -172,7 +192,7 @@ func readFlash(v *visit, value string) *flash {
 
 // assetPath returns the path of an asset with a checksum of its content, so that browsers can cache it indefinitely.
 func (c *console) assetPath(file string) (string, error) {
-	data, err := fs.ReadFile(assetFiles, file)
+	data, err := asset(file)
 	if err != nil {
 		return "", fmt.Errorf("console: %w", err)
 	}
@@ -181,48 +201,46 @@ func (c *console) assetPath(file string) (string, error) {
 	return c.o.Base + "/" + strings.TrimSuffix(file, ext) + "." + hex.EncodeToString(sum[:6]) + ext, nil
 }
 
-func serveAsset(w http.ResponseWriter, r *http.Request, file string) {
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeFileFS(w, r, assetFiles, file)
-}
-
 // pill is a status with its color, sign and word.
-type pill struct{ Tone, Sign, Word string }
-
-// The tones of statuses. Each has a sign, so that the color is never the only difference.
-var signs = map[string]string{"good": "✓", "wait": "…", "bad": "✕", "warn": "!", "quiet": "–"}
+type pill = look.Pill
 
 // tones are the tones and words of statuses of principals, lanes, plans, imports and outcomes.
-var tones = map[string]pill{
-	"clean": {"good", "", "in sync"}, "running": {"good", "", "running"}, "done": {"good", "", "done"}, "applied": {"good", "", "applied"},
-	"active": {"good", "", "active"}, "works": {"good", "", "works"}, "linked": {"good", "", "linked"}, "equal": {"good", "", "equal"},
-	"alive": {"good", "", "alive"},
+var tones = map[string]struct{ tone, word string }{
+	"clean": {"good", "in sync"}, "running": {"good", "running"}, "done": {"good", "done"}, "applied": {"good", "applied"},
+	"active": {"good", "active"}, "works": {"good", "works"}, "linked": {"good", "linked"}, "equal": {"good", "equal"},
+	"alive": {"good", "alive"},
 
-	"dirty": {"wait", "", "waiting"}, "waiting": {"wait", "", "waiting for others"}, "retrying": {"warn", "", "retrying"},
-	"pending": {"wait", "", "accepted (202)"}, "making": {"wait", "", "being made"}, "partial": {"wait", "", "partly applied"},
-	"open": {"wait", "", "open"}, "matched": {"wait", "", "matched"}, "accepted": {"wait", "", "accepted"},
-	"pause": {"warn", "", "paused by the target"}, "breaker": {"warn", "", "paused after failures"},
-	"maintenance": {"wait", "", "maintenance"}, "transient": {"warn", "", "temporary failure"}, "throttled": {"warn", "", "rate limited"},
-	"ambiguous": {"warn", "", "ambiguous"}, "halted": {"warn", "", "halted"}, "stopped": {"warn", "", "stopped"},
+	"dirty": {"wait", "waiting"}, "waiting": {"wait", "waiting for others"}, "retrying": {"warn", "retrying"},
+	"pending": {"wait", "accepted (202)"}, "making": {"wait", "being made"}, "partial": {"wait", "partly applied"},
+	"open": {"wait", "open"}, "matched": {"wait", "matched"}, "accepted": {"wait", "accepted"},
+	"pause": {"warn", "paused by the target"}, "breaker": {"warn", "paused after failures"},
+	"maintenance": {"wait", "maintenance"}, "transient": {"warn", "temporary failure"}, "throttled": {"warn", "rate limited"},
+	"ambiguous": {"warn", "ambiguous"}, "halted": {"warn", "halted"}, "stopped": {"warn", "stopped"},
 
-	"failed": {"bad", "", "failed"}, "quarantine": {"bad", "", "credentials rejected"}, "rejected": {"bad", "", "rejected"},
-	"denied": {"bad", "", "denied"}, "refused": {"bad", "", "rejected"}, "lost": {"bad", "", "lost"}, "differs": {"bad", "", "differs"},
-	"held": {"warn", "", "held"}, "missing": {"bad", "", "missing"},
+	"failed": {"bad", "failed"}, "quarantine": {"bad", "credentials rejected"}, "rejected": {"bad", "rejected"},
+	"denied": {"bad", "denied"}, "refused": {"bad", "rejected"}, "lost": {"bad", "lost"}, "differs": {"bad", "differs"},
+	"held": {"warn", "held"}, "missing": {"bad", "missing"},
 
-	"skipped": {"quiet", "", "skipped"}, "dismissed": {"quiet", "", "dismissed"}, "paused": {"quiet", "", "not active"},
-	"unknown-app": {"quiet", "", "not connected"}, "unknown": {"quiet", "", "unknown"}, "absent": {"quiet", "", "absent"},
-	"inactive": {"quiet", "", "inactive"}, "stranger": {"quiet", "", "unmanaged account"},
+	"skipped": {"quiet", "skipped"}, "dismissed": {"quiet", "dismissed"}, "paused": {"quiet", "not active"},
+	"unknown-app": {"quiet", "not connected"}, "unknown": {"quiet", "unknown"}, "absent": {"quiet", "absent"},
+	"ACTIVE": {"good", "active"}, "SUCCESS": {"good", "success"}, "SYNCHRONIZED": {"good", "in sync"},
+	"ENROLLED": {"good", "enrolled"}, "STAGED": {"wait", "staged"}, "PROVISIONED": {"wait", "provisioned"},
+	"PENDING_ACTIVATION": {"wait", "pending activation"}, "SYNCING": {"wait", "being provisioned"},
+	"OUT_OF_SYNC": {"wait", "waiting"}, "RECOVERY": {"warn", "recovery"}, "LOCKED_OUT": {"warn", "locked out"},
+	"PASSWORD_EXPIRED": {"warn", "password expired"}, "SUSPENDED": {"warn", "suspended"}, "FAILURE": {"bad", "failure"},
+	"ERROR": {"bad", "failed"}, "DEPROVISIONED": {"quiet", "deprovisioned"}, "INACTIVE": {"quiet", "not active"},
+	"EXPIRED": {"quiet", "expired"}, "DISABLED": {"quiet", "not provisioned"},
+
+	"inactive": {"quiet", "inactive"}, "stranger": {"quiet", "unmanaged account"},
 }
 
 // pillOf returns the pill of a status.
 func pillOf(status any) pill {
 	word := fmt.Sprint(status)
-	p, ok := tones[word]
-	if !ok {
-		p = pill{Tone: "quiet", Word: word}
+	if t, ok := tones[word]; ok {
+		return look.NewPill(t.tone, t.word)
 	}
-	p.Sign = signs[p.Tone]
-	return p
+	return look.NewPill("quiet", word)
 }
 
 // httpPill returns the pill of a status of HTTP, 0 for no response.
@@ -238,9 +256,11 @@ func httpPill(status int) pill {
 	case status == http.StatusTooManyRequests, status >= 500:
 		p.Tone = "warn"
 	}
-	p.Sign = signs[p.Tone]
-	return p
+	return look.NewPill(p.Tone, p.Word)
 }
+
+// Clock returns a time as pages show it, empty for none.
+func Clock(t time.Time) string { return clock(t) }
 
 func clock(t time.Time) string {
 	if t.IsZero() {
@@ -315,18 +335,6 @@ func num(n int) string {
 	return text
 }
 
-// maxPretty is the maximum length of a text that is indented.
-const maxPretty = 256 << 10
-
-// pretty indents a text that is JSON.
-func pretty(text string) string {
-	var out bytes.Buffer
-	if len(text) > maxPretty || json.Indent(&out, []byte(text), "", "  ") != nil {
-		return text
-	}
-	return out.String()
-}
-
 // dict returns a map of alternating names and values, the parameters of a part.
 func dict(pairs ...any) map[string]any {
 	out := map[string]any{}
@@ -351,6 +359,11 @@ func hasValue(values url.Values, name, value string) bool {
 
 // counted returns the number of principals with a status.
 func counted(counts map[engine.Status]int, status string) int { return counts[engine.Status(status)] }
+
+// isURL reports whether a text is an address that a browser can open.
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
 
 // parsed returns the time that a text of the API stands for, zero if it stands for none.
 func parsed(text string) time.Time {

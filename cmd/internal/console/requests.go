@@ -70,7 +70,7 @@ func headersOf(h http.Header) (all []Header) {
 }
 
 // exchanges returns exchanges with the names of their apps and principals, as the caller may see them.
-func (c *console) exchanges(ctx context.Context, v *visit, q engine.AttemptQuery) ([]Exchange, error) {
+func (c *console) exchanges(ctx context.Context, v *Visit, q engine.AttemptQuery) ([]Exchange, error) {
 	found, err := c.o.Reads.Attempts(ctx, q)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c *console) exchanges(ctx context.Context, v *visit, q engine.AttemptQuery
 	return c.named(ctx, v, found)
 }
 
-func (c *console) named(ctx context.Context, v *visit, found []engine.Attempt) ([]Exchange, error) {
+func (c *console) named(ctx context.Context, v *Visit, found []engine.Attempt) ([]Exchange, error) {
 	tenant := v.caller.Tenant
 	labels, err := c.labels.of(ctx, tenant)
 	if err != nil {
@@ -174,7 +174,7 @@ const (
 	maxChoices = 200
 )
 
-func (c *console) requests(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) requests(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if !v.caller.May(engine.AccessRead) {
 		c.fail(w, r, v, http.StatusForbidden, "You may not read the requests.", "Log in with a token that has the permission read.")
 		return
@@ -182,7 +182,7 @@ func (c *console) requests(w http.ResponseWriter, r *http.Request, v *visit) {
 	c.listRequests(w, r, v, &RequestsPage{Filter: filterOf(r)}, "Requests")
 }
 
-func (c *console) appRequests(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) appRequests(w http.ResponseWriter, r *http.Request, v *Visit) {
 	h, ok := c.head(w, r, v, "requests")
 	if !ok {
 		return
@@ -192,7 +192,7 @@ func (c *console) appRequests(w http.ResponseWriter, r *http.Request, v *visit) 
 	c.listRequests(w, r, v, p, "Requests of "+h.App.Label)
 }
 
-func (c *console) listRequests(w http.ResponseWriter, r *http.Request, v *visit, p *RequestsPage, title string) {
+func (c *console) listRequests(w http.ResponseWriter, r *http.Request, v *Visit, p *RequestsPage, title string) {
 	labels, err := c.labels.of(r.Context(), v.caller.Tenant)
 	if err != nil {
 		c.broken(w, r, v, err)
@@ -267,7 +267,7 @@ type RequestPage struct {
 // maxRun is the maximum number of exchanges of a sequence that the page of one of them lists.
 const maxRun = 50
 
-func (c *console) request(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) request(w http.ResponseWriter, r *http.Request, v *Visit) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
 		c.fail(w, r, v, http.StatusNotFound, "This request does not exist.", "Go to the list of requests.")
@@ -346,7 +346,7 @@ func (f *feed) read(ctx context.Context) ([]engine.Attempt, error) {
 var errGone = errors.New("the browser has disconnected")
 
 // stream sends the rows of new exchanges as server-sent events.
-func (c *console) stream(w http.ResponseWriter, r *http.Request, v *visit) {
+func (c *console) stream(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if !v.caller.May(engine.AccessRead) {
 		http.Error(w, "not permitted", http.StatusForbidden)
 		return
@@ -370,7 +370,7 @@ func (c *console) stream(w http.ResponseWriter, r *http.Request, v *visit) {
 // liveStream is the stream of one live page.
 type liveStream struct {
 	c      *console
-	v      *visit
+	v      *Visit
 	filter requestFilter
 	w      http.ResponseWriter
 	rc     *http.ResponseController

@@ -223,14 +223,21 @@ func TestBrowser_Accessible(t *testing.T) {
 	w.Open(w.api.BaseURL + "/requests")
 	request, _ := w.Eval(`document.querySelector("#live td.path a").getAttribute("href")`).(string)
 	require.True(t, strings.HasPrefix(request, "/requests/"), request)
-	checked := false
-	for name, path := range map[string]string{
+	w.checkPages(map[string]string{
 		"overview": "/", "app": at, "people": at + "/people", "user": at + "/user/" + ids[0], "app-requests": at + "/requests",
 		"tasks": at + "/tasks", "plans": at + "/plans", "plan": at + "/plans/" + plan.ID, "imports": at + "/imports",
 		"import":     at + "/imports/" + job.JobID,
 		"connection": at + "/target", "events": at + "/events", "requests": "/requests", "request": request,
 		"halt": "/do/haltApp?app=" + w.app, "compare": "/do/driftReport?app=" + w.app, "login": "/login", "missing": "/nowhere",
-	} {
+	})
+}
+
+// checkPages opens pages in light and dark colors and in several widths.
+func (w *consoleWorld) checkPages(pages map[string]string) {
+	t := w.t
+	t.Helper()
+	checked := false
+	for name, path := range pages {
 		for _, colors := range []string{"light", "dark"} {
 			w.Colors(colors)
 			for _, width := range []int{1440, 1024, 390} {

@@ -155,13 +155,13 @@ func consolePage(t *testing.T, api *sandbox.APIClient, path string) string {
 
 // consoleBrowser is a browser with the token of a client.
 type consoleBrowser struct {
-	t   *testing.T
+	t   testing.TB
 	api *sandbox.APIClient
 	jar http.CookieJar
 }
 
 // consoleLogin returns a browser that has logged in.
-func consoleLogin(t *testing.T, api *sandbox.APIClient) *consoleBrowser {
+func consoleLogin(t testing.TB, api *sandbox.APIClient) *consoleBrowser {
 	t.Helper()
 	b := &consoleBrowser{t: t, api: api}
 	require.NotContains(t, b.login(), "gives no access")
@@ -172,24 +172,31 @@ func (b *consoleBrowser) login() string { return b.post("/login", url.Values{"to
 
 func (b *consoleBrowser) send(method, path string, form url.Values) string {
 	b.t.Helper()
-	if b.jar == nil {
-		jar, err := cookiejar.New(nil)
-		require.NoError(b.t, err)
-		b.jar = jar
-	}
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.api.BaseURL+path, strings.NewReader(form.Encode()))
 	require.NoError(b.t, err)
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", b.api.BaseURL)
 	}
+	res, page := b.do(req)
+	require.Less(b.t, res.StatusCode, http.StatusInternalServerError)
+	return page
+}
+
+// do sends a request with the cookies of the browser.
+func (b *consoleBrowser) do(req *http.Request) (*http.Response, string) {
+	b.t.Helper()
+	if b.jar == nil {
+		jar, err := cookiejar.New(nil)
+		require.NoError(b.t, err)
+		b.jar = jar
+	}
 	res, err := (&http.Client{Jar: b.jar}).Do(req)
 	require.NoError(b.t, err)
 	defer res.Body.Close()
-	require.Less(b.t, res.StatusCode, http.StatusInternalServerError)
 	page, err := io.ReadAll(res.Body)
 	require.NoError(b.t, err)
-	return string(page)
+	return res, string(page)
 }
 
 func (b *consoleBrowser) get(path string) string { return b.send(http.MethodGet, path, nil) }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/cmd/internal/console/manage"
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
+	"github.com/scimwright/scimwright/cmd/internal/console/suite"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -140,9 +142,10 @@ func (h *consoleHost) Apps(ctx context.Context, _ string) ([]control.App, error)
 	return h.names.Apps(ctx)
 }
 
-// newConsole returns the console, behind which the control API permits what the role of the session permits.
+// newConsole returns the console, behind which the control API permits what the role of the session permits. managed is the handler of the
+// management API, which authorizes the token of the session itself.
 func (s *Sandbox) newConsole(
-	ctx context.Context, db *sqldb.DB, p *parts, o control.Options, base string, log *slog.Logger,
+	ctx context.Context, db *sqldb.DB, p *parts, o control.Options, base string, managed http.Handler, log *slog.Logger,
 ) (*console.Console, error) {
 	sessions, err := session.Open(ctx, db, nil)
 	if err != nil {
@@ -159,6 +162,7 @@ func (s *Sandbox) newConsole(
 	if err != nil {
 		return nil, err
 	}
+	sections := []console.Section{manage.New(manage.Options{SCIM: p.readSCIM()}), suite.NewSection(p.suite, base)}
 	hosts := s.options.ConsoleHosts
 	if public, err := url.Parse(s.options.BaseURL); err == nil && public.Hostname() != "" {
 		hosts = append([]string{public.Hostname()}, hosts...)
@@ -166,8 +170,8 @@ func (s *Sandbox) newConsole(
 	return console.New(console.Options{
 		Host: &consoleHost{names: names{p.bridge}, api: p.api, token: p.tokens.api}, Reads: console.ReadsOf(p.engine), API: operate,
 		Prefix: sandboxPrefix, Scheme: "SSWS", Sessions: sessions, Product: "sandbox", Links: true, Hosts: hosts,
-		Proxies: s.options.TrustedProxies,
-		Open:    s.options.ConsoleOpen, Rate: &p.rate, Done: p.engine.Done(), Now: o.Now, Logger: log,
+		Proxies: s.options.TrustedProxies, Management: managed, Sections: sections,
+		Open: s.options.ConsoleOpen, Rate: &p.rate, Done: p.engine.Done(), Now: o.Now, Logger: log,
 		Endpoints: []console.Endpoint{
 			{Name: "Management API", URL: base + "/api/v1"},
 			{Name: "SCIM server", URL: base + tenants.Prefix(tenants.Default)},
@@ -176,6 +180,31 @@ func (s *Sandbox) newConsole(
 		},
 	})
 }
+
+// readSCIM returns a handler that serves GET requests to the SCIM servers in this process, without a token of the caller.
+func (p *parts) readSCIM() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || !p.tenants.Owns(r.URL.Path) {
+			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+			return
+		}
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+p.scimReader)
+		p.tenants.ServeHTTP(w, r)
+	})
+}
+
+// newSuite returns the runner of conformance runs. It connects only to the addresses that the policy of the sandbox allows.
+func (s *Sandbox) newSuite(ctx context.Context, db *sqldb.DB, log *slog.Logger) (*suite.Runner, error) {
+	runs, err := suite.Open(ctx, db, nil)
+	if err != nil {
+		return nil, err
+	}
+	return suite.New(suite.Options{Store: runs, Transport: s.egress.Transport(suiteConnections), Logger: log}), nil
+}
+
+// suiteConnections is the maximum number of idle connections to the target of a conformance run.
+const suiteConnections = 8
 
 // consoleURL returns the address of the console with a code for one login; without the code if no login is required.
 func (p *parts) consoleURL(ctx context.Context, o Options, public, base string) (string, error) {

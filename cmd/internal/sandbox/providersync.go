@@ -43,6 +43,17 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 	return retried(func() error { return p.tryRemove(ctx, name) })
 }
 
+// Reset implements sandboxport.Providers.
+func (p *providers) Reset(ctx context.Context, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	return p.store.Update(ctx, func(tx *docstore.Tx) error { return p.store.Empty(ctx, tx, collections(t.Config())...) })
+}
+
 // CreateToken implements sandboxport.Providers.
 func (p *providers) CreateToken(
 	ctx context.Context, name string, wanted sandboxport.NewToken,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/cmd/internal/console/suite"
 	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
@@ -125,6 +126,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	s.metrics.Serve(ctx, p.metrics, o.Logger)
 	s.server = serving.Serve(listener, p.handler, nil, o.Logger)
 	s.OnClose(s.server.Close)
+	s.OnClose(p.suite.Close) // before the server, which may be the target of the run
 	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
@@ -168,7 +170,9 @@ type parts struct {
 	handler    http.Handler
 	metrics    http.Handler
 	console    *console.Console
-	rate       console.Rate // of the chart of the console
+	suite      *suite.Runner // conformance runs of the console
+	scimReader string        // token with which the console reads the SCIM servers, known only to this process
+	rate       console.Rate  // of the chart of the console
 	api        *mgmtapi.API
 	tenants    *tenants.Tenants
 	appDeleted func(app string)
@@ -188,7 +192,7 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{stored: settingsCollection()}
+	p := &parts{stored: settingsCollection(), scimReader: newToken()}
 	servers := &providers{stored: tenantCollection(), changes: changeCollection()}
 	clk := &clock{stored: clockCollection()}
 	collections := []docstore.Table{p.stored, servers.stored, clk.stored}
@@ -241,6 +245,7 @@ func (s *Sandbox) assemble(
 	if servers.tenants, metrics, err = newTenants(stores, tenants.Options{
 		PasswordCost: min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), Logger: o.Logger,
 		Cursors: scimserver.CursorOptions{Key: []byte(p.tokens.cursors)},
+		Tokens:  scimserver.Tokens(nil, scimserver.Token{Value: p.scimReader, Grant: scimserver.Grant{ReadOnly: true}}),
 	}); err != nil {
 		return nil, err
 	}
@@ -290,7 +295,10 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	if p.console, err = s.newConsole(ctx, db, p, controlled, base, o.Logger); err != nil {
+	if p.suite, err = s.newSuite(ctx, db, o.Logger); err != nil {
+		return nil, err
+	}
+	if p.console, err = s.newConsole(ctx, db, p, controlled, base, api, o.Logger); err != nil {
 		return nil, err
 	}
 	p.handler = &routes{

@@ -20,6 +20,8 @@ func (s *Slice) providerRoutes() []rest.Route {
 			Summary: "Show a SCIM server of the sandbox", Scopes: scopes, Do: s.getProvider},
 		rest.Op[providerRequest, rest.NoContent]{ID: "deleteProvider", Route: "DELETE /sandbox/v1/scim/{provider}", Tag: tag,
 			Summary: "Delete a SCIM server that was created by this API, with its resources", Scopes: scopes, Do: s.deleteProvider},
+		rest.Op[providerRequest, rest.NoContent]{ID: "resetProvider", Route: "POST /sandbox/v1/scim/{provider}/reset", Tag: tag,
+			Summary: "Remove all resources of a SCIM server; its tokens and quirks remain", Scopes: scopes, Do: s.resetProvider},
 		rest.Op[createProviderTokenRequest, createdProviderToken]{ID: "createProviderToken", Route: "POST /sandbox/v1/scim/{provider}/tokens",
 			Tag: tag, Status: 201,
 			Summary: "Create a token of a SCIM server; its value is shown only in this response", Scopes: scopes, Do: s.createProviderToken},
@@ -123,6 +125,10 @@ func (s *Slice) getProvider(ctx context.Context, r *providerRequest) (provider, 
 
 func (s *Slice) deleteProvider(ctx context.Context, r *providerRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, r.missing(s.o.Providers.Remove(ctx, r.Provider))
+}
+
+func (s *Slice) resetProvider(ctx context.Context, r *providerRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, r.missing(s.o.Providers.Reset(ctx, r.Provider))
 }
 
 type createProviderTokenRequest struct {

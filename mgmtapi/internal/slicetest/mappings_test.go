@@ -60,6 +60,42 @@ func TestMapping_PairPerUserType(t *testing.T) {
 	require.NotEmpty(t, saved["to"])
 }
 
+// TestMapping_Preview checks that a preview evaluates stored and changed rules, and stores nothing.
+func TestMapping_Preview(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	e.Run(t,
+		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: `{"profile":{"login":"ada@northwind.example",` +
+			`"email":"ada@northwind.example","firstName":"Ada","lastName":"Lovelace"}}`, Save: map[string]string{"user": "id"}},
+		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
+		apitest.Step{Do: "GET /api/v1/mappings", Save: map[string]string{"to": "0.id", "from": "1.id"}},
+		apitest.Step{Do: "POST /api/v1/mappings/{{to}}/preview", Body: `{"userId":"{{user}}","properties":{` +
+			`"familyName":{"expression":"String.toUpperCase(user.lastName)"},"givenName":null}}`,
+			Then: func(t *testing.T, a *apitest.Answer) {
+				by := map[string]map[string]any{}
+				for _, v := range a.JSON.(map[string]any)["values"].([]any) {
+					one := v.(map[string]any)
+					by[one["attribute"].(string)] = one
+				}
+				require.Equal(t, "ada@northwind.example", by["userName"]["value"])
+				require.Equal(t, false, by["userName"]["changed"])
+				require.Equal(t, "Lovelace", by["familyName"]["value"])
+				require.Equal(t, map[string]any{"expression": "String.toUpperCase(user.lastName)", "value": "LOVELACE"}, by["familyName"]["draft"])
+				require.Equal(t, true, by["familyName"]["changed"])
+				require.Equal(t, "Ada", by["givenName"]["value"])
+				require.Equal(t, map[string]any{}, by["givenName"]["draft"])
+			}},
+		apitest.Step{Do: "GET /api/v1/mappings/{{to}}", Equal: map[string]any{
+			"properties.familyName.expression": "user.lastName", "properties.givenName.expression": "user.firstName",
+		}},
+		apitest.Step{Name: "an invalid rule", Do: "POST /api/v1/mappings/{{to}}/preview", Status: 400, Code: "E0000001",
+			Body: `{"userId":"{{user}}","properties":{"familyName":{"expression":"nonsense("}}}`},
+		apitest.Step{Name: "no user", Do: "POST /api/v1/mappings/{{to}}/preview", Body: `{}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Name: "an unknown user", Do: "POST /api/v1/mappings/{{to}}/preview", Body: `{"userId":"00u0"}`, Status: 404, Code: "E0000007"},
+		apitest.Step{Name: "another direction", Do: "POST /api/v1/mappings/{{from}}/preview", Body: `{"userId":"{{user}}"}`, Status: 400,
+			Code: "E0000001"},
+	)
+}
+
 // mapping returns the path of the mapping to an application.
 func mapping(w *apptest.World, app string) string {
 	return "/mappings/" + w.Get("/mappings?targetId=" + app).IDs()[0]

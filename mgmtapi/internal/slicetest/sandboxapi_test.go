@@ -55,6 +55,14 @@ func (p *providers) Remove(_ context.Context, name string) error {
 	return err
 }
 
+func (p *providers) Reset(_ context.Context, name string) error {
+	have, err := p.at(name)
+	if err == nil {
+		have.Lenient = []string{"reset"} // visible to the test
+	}
+	return err
+}
+
 func (p *providers) CreateToken(_ context.Context, name string, n sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
 	have, err := p.at(name)
 	if err != nil {
@@ -155,6 +163,9 @@ func TestProviders(t *testing.T) {
 		apitest.Step{Do: "DELETE /sandbox/v1/scim/other/tokens/k1", Status: 204},
 		apitest.Step{Do: "PUT /sandbox/v1/scim/other/quirks", Body: `{"active":["no-patch"]}`, Equal: map[string]any{"active.0": "no-patch"}},
 		apitest.Step{Do: "GET /sandbox/v1/scim/other/quirks", Equal: map[string]any{"active.#": 1, "available.#": 1}},
+		apitest.Step{Do: "POST /sandbox/v1/scim/other/reset", Status: 204},
+		apitest.Step{Do: "GET /sandbox/v1/scim/other", Equal: map[string]any{"lenient.0": "reset", "quirks.0": "no-patch"}},
+		apitest.Step{Do: "POST /sandbox/v1/scim/none/reset", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "DELETE /sandbox/v1/scim/other", Status: 204},
 		apitest.Step{Do: "GET /sandbox/v1/scim", Equal: map[string]any{"#": 0}},
 	)

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/lint"
+	"github.com/scimwright/scimwright/conformance/profiles"
 )
 
 // The exit codes.
@@ -167,9 +168,9 @@ func flagHelp() kong.Vars {
 		"contractHelp": "Expected requests: " + contractNames() +
 			". resilient: any requests, but the client must recover from the deviations of the server. catalog, wizard: exactly the requests in " +
 			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
-		"profileHelp": "Profiles to select: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
-			"each other profile is the flows of one client and the checks on which this client depends. Default: rfc.",
-		"mockProfileHelp": "Profiles of clients, with the names of run: " + profileIDs() +
+		"profileHelp": "Profiles to select: " + strings.Join(profiles.Names(), ", ") + ". rfc is the checks of the RFCs; all is rfc and " +
+			"the flows of every client; each other profile is the flows of one client and the checks on which this client depends. Default: rfc.",
+		"mockProfileHelp": "Profiles of clients, with the names of run: " + strings.Join(profiles.Names(), ", ") +
 			". The client must send only requests of these clients. rfc and all permit every request. Default: rfc.",
 		"settleHelp": "Maximum time that the checks wait until a write is visible. The run first measures the actual time and reports it. " +
 			"0 means 2s.",

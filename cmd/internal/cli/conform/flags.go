@@ -39,62 +39,21 @@ type selection struct {
 	Profile []string `help:"${profileHelp}" placeholder:"CLIENT,..." default:"rfc"`
 }
 
-// rfc is the profile name for the checks of the RFCs.
-const rfc = "rfc"
-
-// checks returns the selected checks and profiles. Without the profiles rfc and all, the checks are those on which the clients of the
-// profiles depend.
+// checks returns the selected checks and profiles.
 func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) {
-	var chosen []conformance.Profile
-	withChecks := false
-	for _, id := range s.Profile {
-		if strings.EqualFold(id, rfc) {
-			withChecks = true
-			continue
-		}
-		withChecks = withChecks || strings.EqualFold(id, "all")
-		p, err := profileNamed(id)
-		if err != nil {
-			return nil, nil, err
-		}
-		chosen = append(chosen, p...)
-	}
-	if len(s.Profile) == 0 {
-		withChecks = true
+	available, chosen, err := profiles.Select(checks.All(), s.Profile...)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		client, _, _ := strings.Cut(name, ".")
-		if _, err := profileNamed(client); err == nil {
+		if slices.ContainsFunc(profiles.Names(), func(id string) bool { return strings.EqualFold(id, client) && id != profiles.RFC }) {
 			return nil, nil, usage("%s is a step of a client flow, which runs as a whole: use --profile %s instead", name,
 				client)
 		}
 	}
-	available := checks.All()
-	if !withChecks {
-		available = profiles.Checks(available, chosen...)
-	}
 	selected, err := conformance.Selection{Only: s.Only, Skip: s.Skip, Level: conformance.Level(s.Level)}.Apply(available)
 	return selected, chosen, err
-}
-
-func profileNamed(id string) ([]conformance.Profile, error) {
-	if strings.EqualFold(id, "all") {
-		return profiles.All(), nil
-	}
-	for _, p := range profiles.All() {
-		if strings.EqualFold(p.ID, id) {
-			return []conformance.Profile{p}, nil
-		}
-	}
-	return nil, usage("unknown profile %q: profiles are %s", id, profileIDs())
-}
-
-func profileIDs() string {
-	ids := []string{rfc}
-	for _, p := range profiles.All() {
-		ids = append(ids, p.ID)
-	}
-	return strings.Join(append(ids, "all"), ", ")
 }
 
 // limits is the set of flags that bound a run.

@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/mockserver"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
+	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
@@ -153,11 +154,11 @@ func (c *mockCommand) clients() ([]conformance.Profile, error) {
 	var chosen []conformance.Profile
 	permitted := false
 	for _, id := range c.Profile {
-		if strings.EqualFold(id, rfc) || strings.EqualFold(id, "all") {
+		if strings.EqualFold(id, profiles.RFC) || strings.EqualFold(id, profiles.Everything) {
 			permitted = true
 			continue
 		}
-		p, err := profileNamed(id)
+		_, p, err := profiles.Select(nil, id)
 		if _, server := mockserver.ProfileNamed(id); err != nil && server {
 			return nil, usage("--profile %s: this is a server, not a client: use --server %s", id, id)
 		}

@@ -3,10 +3,11 @@
 // new requests, and handles keys.
 (() => {
   const $ = (selector, from = document) => from.querySelector(selector);
-  const base = document.body.dataset.base;
   const net = $(".net");
   const say = text => { net.textContent = text; net.hidden = !text; };
   for (const e of document.querySelectorAll(".js")) e.hidden = false;
+  const here = $("nav.main [aria-current]"); // the navigation scrolls on narrow screens
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.clientWidth / 2;
 
   // Keys.
   let prefix = "", prefixAt = 0;
@@ -14,8 +15,8 @@
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, dialog[open]")) return;
     const after = prefix === "g" && Date.now() - prefixAt < 1500;
     prefix = "";
-    if (after && e.key === "a") location.href = base;
-    else if (after && e.key === "r") location.href = base + "requests";
+    const link = after && $(`nav.main a[data-key="${CSS.escape(e.key)}"]`);
+    if (link) location.href = link.href;
     else if (e.key === "g") { prefix = "g"; prefixAt = Date.now(); return; }
     else if (e.key === "/") { const field = $("input[type=search]"); if (!field) return; field.focus(); field.select(); }
     else if (e.key === "?") $("#keys").showModal();
@@ -55,6 +56,7 @@
       let changed = false;
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.getElementById(part.id);
+        if (other && $("[data-reload]", other) && !$("[data-reload]", part)) { location.reload(); return; }
         if (other && replace(part, other)) changed = true;
       }
       failures = 0; say("");

@@ -44,6 +44,7 @@ func (s *Slice) Routes() []rest.Route {
 				"the application are updated in the background.",
 			Find: lookup.InView(s.Store, s.find, (*updateRequest).self), Check: checkUpdate, Do: s.update,
 		},
+		s.previewRoute(),
 	}
 }
 
