@@ -132,9 +132,9 @@ func (m *Manage) fillMapping(r *http.Request, v *console.Visit, p *MappingPage, 
 		return err
 	}
 	for attribute, rule := range draft {
-		switch {
-		case rule == stored.Properties[attribute].Expression:
-		case rule == "":
+		switch rule {
+		case stored.Properties[attribute].Expression:
+		case "":
 			rules[attribute] = nil
 		default:
 			rules[attribute] = map[string]any{"expression": rule}
