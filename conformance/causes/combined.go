@@ -48,8 +48,9 @@ func (p pick) almostProved() bool {
 	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
 
-// costHidden is the cost of a check of an almost proved signature that has passed.
-const costHidden = 0.8
+// costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault, so that one hidden check and two
+// faults cost the same.
+const costHidden = costCause
 
 // unite replaces several chosen picks by one candidate that is almost proved, if the candidate predicts their symptoms that no other pick
 // predicts, and the replacement reduces the cost: one fault, of which another fault hides a part, explains them better than several faults.

@@ -44,6 +44,9 @@ func TestExplain_HiddenPart(t *testing.T) {
 		signatures = append(signatures, s)
 	}
 	passed := map[string]bool{"filter.z": true}
+	_, half := observedBy("half", findings[:3]...)
+	_, rest := observedBy("rest", findings[3:]...)
+	require.Equal(t, []string{"half", "rest"}, faultsOf(explain(symptoms, passed, []Signature{whole, half, rest})), "two faults cost no more")
 	require.Equal(t, []string{"whole"}, faultsOf(explain(symptoms, passed, signatures)))
 	for i := range 6 {
 		other := accepts(fmt.Sprintf("patch.%c", 'a'+i))
