@@ -48,8 +48,8 @@ func (p pick) almostProved() bool {
 	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
 
-// costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault, so that one hidden check and two
-// faults cost the same.
+// costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault. One hidden check and two
+// faults therefore cost the same.
 const costHidden = costCause
 
 // unite replaces several chosen picks by one candidate that is almost proved, if the candidate predicts their symptoms that no other pick
