@@ -92,12 +92,13 @@ type group struct {
 	// run with manySymptoms symptoms, all of them must complain.
 	sure bool
 	// proved is set if the findings about the symptoms have the fingerprints of the known fault; see [pick.proved]. Broad rules for equal
-	// values, and topics of which most checks have passed, do not merge such groups.
+	// values, and topics of which most checks have passed, do not merge such groups. If most symptoms are those of known faults, proved is
+	// also set if the fault is almost proved, and no topic or broad rule merges such groups.
 	proved bool
 }
 
 // A symptom joins a group if the weight of its links to a symptom of the group is at least minLink. A run with more than fewSymptoms
-// symptoms needs more weight: linkGrowth for each doubling.
+// symptoms needs more weight: linkGrowth for each doubling. For a run with mostly known faults, see minLinkKnown.
 var (
 	minLink     = 0.9
 	linkGrowth  = 0.2
@@ -116,6 +117,8 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		byID[s.check.ID] = s
 	}
 	var out []*group
+	pickOf := map[*group]pick{}
+	known := mostlyKnown(picks, byID)
 	owners := map[string]int{}
 	for _, p := range picks {
 		for c := range p.symptoms {
@@ -124,7 +127,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	for _, p := range picks {
 		checks := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, predicted: map[string]bool{}, proved: p.proved()}
+		g := &group{blocks: p.signature.Blocks, predicted: map[string]bool{}, proved: p.proved() || known && p.almostProved()}
 		g.exact = len(p.symptoms) == checks || g.proved
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
@@ -140,11 +143,11 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
-		if !p.almostExact() {
+		if !p.almostExact() && !g.proved {
 			ids = ofOneKind(ids, byID)
 		}
 		for _, id := range ids {
-			if owner[id] == nil && (p.almostExact() || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
+			if owner[id] == nil && (p.almostExact() || g.proved || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
 				g.predicted[id] = true
@@ -153,14 +156,21 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		if len(g.checks) == 0 {
 			continue
 		}
+		out = append(out, g)
+		pickOf[g] = p
+	}
+	for _, g := range out {
+		g.takePlain(pickOf[g], owner, frequency)
 		if constant := func(id string) bool { return !varies(id) }; !slices.ContainsFunc(g.checks, constant) &&
-			slices.ContainsFunc(p.signature.Checks(), constant) {
+			slices.ContainsFunc(pickOf[g].signature.Checks(), constant) {
 			// Only checks that generate their requests remain in the group. Any fault can be the reason for their findings.
 			g.exact, g.sure, g.proved = false, false, false
 		}
-		out = append(out, g)
 	}
 	need := minLink + linkGrowth*math.Log2(max(1, float64(len(symptoms))/fewSymptoms))
+	if known {
+		need = minLinkKnown
+	}
 	for _, s := range symptoms {
 		id := s.check.ID
 		if owner[id] != nil {
@@ -180,8 +190,18 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
-	out = gatherTopics(splitErrors(mergeBroad(out, symptoms), symptoms), symptoms, passed)
-	out = attachServerErrors(attachGenerated(out), symptoms)
+	var apart []*group
+	if known {
+		// The rules for broad faults and topics would merge known faults.
+		apart = slices.DeleteFunc(slices.Clone(out), func(g *group) bool { return !g.proved })
+		out = slices.DeleteFunc(out, func(g *group) bool { return g.proved })
+	}
+	out = append(apart, gatherTopics(splitErrors(mergeBroad(out, symptoms), symptoms), symptoms, passed)...)
+	out = attachGenerated(out)
+	if known {
+		out = attachCollected(out, l)
+	}
+	out = attachServerErrors(out, symptoms)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}

@@ -12,6 +12,8 @@
 // Second, shared evidence: symptoms that no signature predicts are grouped by rules ([Rules]), for example the same exchange or the same
 // wrong response to the same request. A symptom that shares no evidence with another one is a cause of its own.
 //
+// If known faults explain most symptoms, these faults stay separate causes, and the other symptoms join them (combined.go).
+//
 // signatures.txt is generated: `make causes` runs the suite against every mutant and quirk. A new rule is a row in rules.go.
 //
 // The package does not evaluate responses and changes no outcome. The result depends on the run alone: the same result has the same causes.

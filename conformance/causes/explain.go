@@ -43,7 +43,8 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 
 // explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
 // reduces the cost most, and then removes redundant ones. It chooses the proved ones first: their evidence is stronger than that of the
-// checks alone. The keys of symptoms are the ids of checks. passed contains the checks without a complaint.
+// checks alone. If most symptoms are those of known faults, a signature that is almost proved can replace several chosen ones. The keys of
+// symptoms are the ids of checks. passed contains the checks without a complaint.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
 	fingerprints := map[string][]string{}
@@ -72,13 +73,16 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 				}
 			}
 		}
+		if unsteady && (p.proved() || p.almostProved()) {
+			p.addPermuted(symptoms)
+		}
 		if len(p.symptoms) > 0 {
 			candidates = append(candidates, p)
 		}
 	}
 	covered := map[string]bool{}
 	var chosen []pick
-	provedOnly := true
+	provedOnly, known := true, false
 	for {
 		best, bestGain := -1, 0.0
 		for i, p := range candidates {
@@ -107,9 +111,12 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		}
 		switch {
 		case best < 0 && provedOnly:
-			provedOnly = false
+			provedOnly, known = false, mostlyKnown(append(slices.Clone(chosen), candidates...), symptoms)
 			continue
 		case best < 0:
+			if known {
+				chosen = unite(chosen, candidates)
+			}
 			return reduce(chosen)
 		}
 		chosen = append(chosen, candidates[best])
@@ -126,12 +133,7 @@ func (p pick) closer(other pick) bool {
 
 // reduce removes the signatures all of whose symptoms other chosen signatures predict too. It tries those with the fewest symptoms first.
 func reduce(chosen []pick) []pick {
-	count := map[string]int{}
-	for _, p := range chosen {
-		for c := range p.symptoms {
-			count[c]++
-		}
-	}
+	count := countOf(chosen)
 	var order []int
 	for i := range chosen {
 		order = append(order, i)
@@ -139,11 +141,7 @@ func reduce(chosen []pick) []pick {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(chosen[a].symptoms), len(chosen[b].symptoms)) })
 	drop := map[int]bool{}
 	for _, i := range order {
-		own := false
-		for c := range chosen[i].symptoms {
-			own = own || count[c] == 1
-		}
-		if !own {
+		if redundant(chosen[i], count) {
 			drop[i] = true
 			for c := range chosen[i].symptoms {
 				count[c]--

@@ -1,0 +1,216 @@
+package causes
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// A target can have several known faults that affect the findings about each other. The rules in this file apply to such a target. They do
+// not change the causes of a target whose findings are mostly those of unknown faults.
+
+// knownShare is the minimum share of the symptoms, in percent, whose findings must have the fingerprints of known faults so that the target
+// has mostly known faults. The findings about servers of other makers have shares from 22 to 64, those about servers with 20 mutants mostly
+// shares of more than 90.
+const knownShare = 75
+
+// mostlyKnown reports whether most symptoms have the fingerprints of known faults that explain them. The other symptoms are then probably
+// effects of several of these faults together, and the known faults are separate causes.
+func mostlyKnown(picks []pick, symptoms map[string]*symptom) bool {
+	known := map[string]bool{}
+	for _, p := range picks {
+		if !p.proved() && minMatches*(p.other+p.certain) > p.same {
+			continue
+		}
+		for id := range p.symptoms {
+			fingerprints := symptoms[id].fingerprints()
+			if fingerprints == nil || common(fingerprints, p.signature.Fingerprints[id]) > 0 {
+				known[id] = true
+			}
+		}
+	}
+	return len(symptoms) > 0 && 100*len(known) >= knownShare*len(symptoms)
+}
+
+// minLinkKnown replaces minLink in a run with mostly known faults: a symptom that no known fault predicts joins the known fault with which
+// it shares the most evidence.
+const minLinkKnown = 0.5
+
+// minMatches is the minimum number of symptoms with a fingerprint of a signature for each of its checks that has passed, so that the
+// signature is almost proved.
+const minMatches = 3
+
+// almostProved reports whether the findings are those of a server with the fault of the signature, except that a few of its checks have
+// passed, or a tenth of the symptoms have other fingerprints. Another fault has probably changed their results.
+func (p pick) almostProved() bool {
+	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
+}
+
+// costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault. One hidden check and two
+// faults therefore cost the same.
+const costHidden = costCause
+
+// unite replaces several chosen picks by one candidate that is almost proved, if the candidate predicts their symptoms that no other pick
+// predicts, and the replacement reduces the cost: one fault, of which another fault hides a part, explains them better than several faults.
+func unite(chosen, candidates []pick) []pick {
+	for range chosen { // each replacement reduces the number of picks
+		best, bestGain := -1, 0.0
+		var remaining []pick
+		for i, p := range candidates {
+			if !p.almostProved() || p.certain == 0 {
+				continue
+			}
+			if kept, gain := p.replaces(chosen); gain > bestGain && len(kept) < len(chosen)-1 {
+				best, bestGain, remaining = i, gain, append(kept, p)
+			}
+		}
+		if best < 0 {
+			break
+		}
+		chosen = remaining
+		candidates = slices.Delete(slices.Clone(candidates), best, best+1)
+	}
+	return chosen
+}
+
+// replaces returns the picks that remain if p is added, and by how much the cost is less. It removes the picks that share symptoms with p
+// and are redundant with it.
+func (p pick) replaces(chosen []pick) (kept []pick, gain float64) {
+	gain = -costCause - costHidden*float64(p.certain)
+	for id, n := range countOf(append(slices.Clone(chosen), p)) {
+		if n == 1 && p.symptoms[id] {
+			gain += costUnexplained
+		}
+	}
+	count := countOf(append(slices.Clone(chosen), p))
+	for _, c := range chosen {
+		shared := slices.ContainsFunc(p.signature.Checks(), func(id string) bool { return p.symptoms[id] && c.symptoms[id] })
+		if !shared || !redundant(c, count) {
+			kept = append(kept, c)
+			continue
+		}
+		for id := range c.symptoms {
+			count[id]--
+		}
+		gain += costCause + costMiss*float64(c.certain)
+	}
+	return kept, gain
+}
+
+// countOf returns for each symptom the number of picks that predict it.
+func countOf(picks []pick) map[string]int {
+	count := map[string]int{}
+	for _, p := range picks {
+		for c := range p.symptoms {
+			count[c]++
+		}
+	}
+	return count
+}
+
+// redundant reports whether other picks predict all symptoms of a pick. count is the number of picks that predict each symptom.
+func redundant(p pick, count map[string]int) bool {
+	for c := range p.symptoms {
+		if count[c] == 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// changingOrder is the check that complains about a target whose lists change their order.
+const changingOrder = "steadiness.list-order"
+
+// addPermuted adds symptoms of the areas of the signature whose findings show the expected values in another order. It does so only if the
+// signature is that of a target whose lists change their order: chance decides which of the checks complain.
+func (p pick) addPermuted(symptoms map[string]*symptom) {
+	if !p.symptoms[changingOrder] {
+		return
+	}
+	var areas []string
+	for _, c := range p.signature.Checks() {
+		areas = append(areas, features(c)...)
+	}
+	for id, s := range symptoms {
+		if common(features(id), areas) > 0 && slices.ContainsFunc(s.findings, permuted) {
+			p.symptoms[id] = true
+		}
+	}
+}
+
+// permuted reports whether a finding shows the expected values in another order.
+func permuted(f conformance.Finding) bool {
+	var want, got []string
+	if json.Unmarshal([]byte(f.Want), &want) != nil || json.Unmarshal([]byte(f.Got), &got) != nil || len(want) < 2 {
+		return false
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	return slices.Equal(want, got)
+}
+
+// takePlain moves a symptom from another group to a group of a proved fault whose symptoms are all weak, if both faults predict it and the
+// other group keeps a symptom that is not weak: without it, the group has no finding that describes its fault.
+func (g *group) takePlain(p pick, owner map[string]*group, frequency map[string]int) {
+	plain := func(id string) bool { return !weak(id) }
+	if !g.proved || slices.ContainsFunc(g.checks, plain) {
+		return
+	}
+	var shared []string
+	for id := range p.symptoms {
+		if from := owner[id]; plain(id) && from != nil && from != g &&
+			slices.ContainsFunc(from.checks, func(other string) bool { return other != id && plain(other) }) {
+			shared = append(shared, id)
+		}
+	}
+	if len(shared) == 0 {
+		return
+	}
+	id := slices.MinFunc(shared, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)), cmp.Compare(a, b))
+	})
+	from := owner[id]
+	from.checks = slices.DeleteFunc(from.checks, func(other string) bool { return other == id })
+	delete(from.predicted, id)
+	owner[id] = g
+	g.checks = slices.Insert(g.checks, 0, id)
+	g.predicted[id] = true
+}
+
+// weak reports whether many faults can be the reason for a finding of a check, because it generates its requests, sends concurrent ones, or
+// evaluates the requests of all checks.
+func weak(id string) bool { return varies(id) || collects(id) }
+
+// attachCollected moves groups to the group with the strongest link, if there is one. It moves the groups that are not proved and consist
+// only of checks that evaluate the requests of all checks: their findings are effects of other faults.
+func attachCollected(groups []*group, l *linker) []*group {
+	collected := func(g *group) bool {
+		return !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool { return !collects(id) })
+	}
+	var out []*group
+	for _, g := range groups {
+		var best *group
+		most := 0.0
+		for _, other := range groups {
+			if collected(other) {
+				continue
+			}
+			weight := 0.0
+			for _, id := range g.checks {
+				weight = max(weight, l.groupWeight(id, other))
+			}
+			if weight > most {
+				best, most = other, weight
+			}
+		}
+		if !collected(g) || best == nil {
+			out = append(out, g)
+			continue
+		}
+		best.checks = append(best.checks, g.checks...)
+		best.blocks = append(best.blocks, g.blocks...)
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package causes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// faultsOf returns the faults of picks, sorted.
+func faultsOf(picks []pick) (out []string) {
+	for _, p := range picks {
+		out = append(out, p.signature.Faults...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// groupTexts returns the checks of each group, sorted.
+func groupTexts(groups []*group) (out []string) {
+	for _, g := range groups {
+		out = append(out, strings.Join(slices.Sorted(slices.Values(g.checks)), " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestExplain_HiddenPart checks that one fault, of which another fault makes a check pass, explains the symptoms better than several faults
+// do, unless the findings are mostly those of unknown faults.
+func TestExplain_HiddenPart(t *testing.T) {
+	var findings []shown
+	for i := range 6 {
+		findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
+	}
+	symptoms, whole := observedBy("whole", findings...)
+	whole.Others = append(whole.Others, "filter.z")
+	signatures := []Signature{whole}
+	for i := 0; i < len(findings); i += 2 {
+		_, s := observedBy(fmt.Sprint("part ", i), findings[i], findings[i+1])
+		signatures = append(signatures, s)
+	}
+	passed := map[string]bool{"filter.z": true}
+	_, half := observedBy("half", findings[:3]...)
+	_, rest := observedBy("rest", findings[3:]...)
+	require.Equal(t, []string{"half", "rest"}, faultsOf(explain(symptoms, passed, []Signature{whole, half, rest})), "two faults cost no more")
+	require.Equal(t, []string{"whole"}, faultsOf(explain(symptoms, passed, signatures)))
+	for i := range 6 {
+		other := accepts(fmt.Sprintf("patch.%c", 'a'+i))
+		symptoms[other.check] = other.symptom()
+	}
+	require.Equal(t, []string{"part 0", "part 2", "part 4"}, faultsOf(explain(symptoms, passed, signatures)), "half of the symptoms are known")
+}
+
+// TestMostlyKnown_Share checks the share of the symptoms that must be those of known faults.
+func TestMostlyKnown_Share(t *testing.T) {
+	symptoms, s := observedBy("fault", missed("filter.a"), missed("filter.b"), missed("filter.c"))
+	known := func() bool { return mostlyKnown(explain(symptoms, nil, []Signature{s}), symptoms) }
+	require.True(t, known())
+	symptoms["put.a"] = accepts("put.a").symptom()
+	require.True(t, known(), "three of four")
+	symptoms["put.b"] = accepts("put.b").symptom()
+	require.False(t, known(), "three of five")
+	require.False(t, mostlyKnown(nil, nil), "no symptoms")
+}
+
+// TestGroupsOf_KnownFaultsApart checks that a topic merges two known faults only if the target has other faults too.
+func TestGroupsOf_KnownFaultsApart(t *testing.T) {
+	byID, one := observedBy("one", accepts("body.trailing"))
+	two, other := observedBy("two", accepts("body.two-objects"))
+	byID["body.two-objects"] = two["body.two-objects"]
+	group := func() []string {
+		var symptoms []*symptom
+		for _, s := range byID {
+			symptoms = append(symptoms, s)
+		}
+		slices.SortFunc(symptoms, func(a, b *symptom) int { return strings.Compare(a.check.ID, b.check.ID) })
+		picks := explain(byID, nil, []Signature{one, other})
+		return groupTexts(groupsOf(symptoms, nil, picks, newLinker(symptoms, together{}), map[string]int{}))
+	}
+	require.Equal(t, []string{"body.trailing", "body.two-objects"}, group())
+	byID["sort.missing-first"] = missed("sort.missing-first").symptom()
+	require.Equal(t, []string{"body.trailing body.two-objects", "sort.missing-first"}, group())
+}
+
+// TestGroupsOf_PlainSymptom checks that a known fault whose only other symptom many faults can have keeps the symptom that describes it.
+func TestGroupsOf_PlainSymptom(t *testing.T) {
+	collecting := crash(anyServerError, "PUT")
+	byID, large := observedBy("large", missed("filter.a"), missed("filter.b"), crash("put.a", "PUT"))
+	byID[anyServerError] = collecting.symptom()
+	_, small := observedBy("small", crash("put.a", "PUT"), collecting)
+	var symptoms []*symptom
+	for _, id := range []string{"filter.a", "filter.b", "put.a", anyServerError} {
+		symptoms = append(symptoms, byID[id])
+	}
+	picks := explain(byID, nil, []Signature{large, small})
+	require.Equal(t, []string{"large", "small"}, faultsOf(picks))
+	require.Equal(t, []string{"filter.a filter.b", "put.a traffic.no-server-errors"},
+		groupTexts(groupsOf(symptoms, nil, picks, newLinker(symptoms, together{}), map[string]int{})))
+}
+
+// TestCollected_Attached checks that the finding of a check that evaluates all requests joins the group with the same request, unless it
+// proves a known fault.
+func TestCollected_Attached(t *testing.T) {
+	read := shown{check: "read.by-id", what: "id", got: "nothing", exchange: sent("GET", "/Users/1", 200, "")}
+	collecting := shown{check: "traffic.id", what: "an id", got: "none", exchange: sent("GET", "/Users/2", 200, "")}
+	symptoms := []*symptom{read.symptom(), missed("filter.a").symptom(), collecting.symptom()}
+	attach := func(proved bool) []string {
+		groups := []*group{{checks: []string{"filter.a"}}, {checks: []string{"read.by-id"}}, {checks: []string{"traffic.id"}, proved: proved}}
+		return groupTexts(attachCollected(groups, newLinker(symptoms, together{})))
+	}
+	require.Equal(t, []string{"filter.a", "read.by-id traffic.id"}, attach(false))
+	require.Equal(t, []string{"filter.a", "read.by-id", "traffic.id"}, attach(true))
+}
+
+// TestPermuted_Values checks when a finding shows the expected values in another order.
+func TestPermuted_Values(t *testing.T) {
+	for got, want := range map[string]bool{`["b","a"]`: true, `["a"]`: false, `["a","c"]`: false, "[]": false, "null": false, "400": false} {
+		require.Equal(t, want, permuted(conformance.Finding{Want: `["a","b"]`, Got: got}), got)
+	}
+	require.False(t, permuted(conformance.Finding{Want: `["a"]`, Got: `["a"]`}), "one value has no order")
+}
+
+// TestExplain_ChangingOrder checks that a target whose lists change their order explains findings about the order in the areas of its
+// signature.
+func TestExplain_ChangingOrder(t *testing.T) {
+	byID, changing := observedBy("changing", missed(changingOrder), missed("sort.ascending"))
+	_, reversed := observedBy("reversed", missed("sort.descending"))
+	for check, want := range map[string]int{"sort.descending": 1, "put.order": 1} {
+		order := shown{check: check, what: "order", want: `["a","b"]`, got: `["b","a"]`}
+		byID[check] = order.symptom()
+		picks := explain(byID, nil, []Signature{changing, reversed})
+		require.Len(t, picks, want, check)
+		require.Equal(t, check == "sort.descending", picks[0].symptoms[check], check)
+		delete(byID, check)
+	}
+}
