@@ -40,9 +40,9 @@ const (
 	aimLate
 	// aimEarly is aimLate, but the change takes effect before the stop.
 	aimEarly
-
-	aimKinds
 )
+
+var aimKinds = []aimKind{aimKill, aimLate, aimEarly}
 
 // aimed ends the process if the request is the one that the aim waits for. It returns the aim, or nil.
 func (f *fleetTarget) aimed(app, process string, r *http.Request, body []byte) *aim {
@@ -162,7 +162,7 @@ func (c chaos) aimAll(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, target *
 				return
 			default:
 			}
-			app, kind := fmt.Sprint("aimed-", n), aimKind(n)%aimKinds
+			app, kind := fmt.Sprint("aimed-", n), aimKinds[n%len(aimKinds)]
 			apps = append(apps, app)
 			r := aimRun{chaos: c, t: t, db: db, kept: kept, target: target, fleet: fleet, app: app}
 			if why := r.run(kind); why != "" {
