@@ -27,15 +27,17 @@ func (m *Manage) mapping() subject {
 // MappingPage shows the rules of an app, and their results for a user with and without changes.
 type MappingPage struct {
 	console.Head
-	User    person
-	Query   string
-	Found   []person // users to choose
-	Rows    []mappingRow
-	Drafted bool // the page has the results of changed rules
-	Changed int
-	Problem string
-	Curl    string
-	May     bool
+	User  person
+	Query string
+	Found []person // users to choose
+	// Assigned reports whether the user is assigned to the app.
+	Assigned bool
+	Rows     []mappingRow
+	Drafted  bool // the page has the results of changed rules
+	Changed  int
+	Problem  string
+	Curl     string
+	May      bool
 	// RulesOnly reports whether the caller may not evaluate the rules.
 	RulesOnly bool
 }
@@ -96,12 +98,26 @@ func (m *Manage) fillMapping(r *http.Request, v *console.Visit, p *MappingPage, 
 	if _, err := m.frame.List(ctx, v, "/api/v1/users", query, &p.Found); err != nil {
 		return err
 	}
-	if user == "" && p.Query == "" && len(p.Found) > 0 {
-		user = p.Found[0].ID
+	if user == "" && p.Query == "" {
+		var assigned []struct{ ID string }
+		if _, err := m.frame.List(ctx, v, at("/api/v1/apps", p.ID)+"/users", url.Values{"limit": {"1"}}, &assigned); err != nil {
+			return err
+		}
+		switch {
+		case len(assigned) > 0:
+			user = assigned[0].ID
+		case len(p.Found) > 0:
+			user = p.Found[0].ID
+		}
 	}
 	if user == "" {
 		return nil
 	}
+	err := c.Do(ctx, http.MethodGet, at("/api/v1/apps", p.ID, "users", user), nil, nil)
+	if err != nil && !api.IsNotFound(err) {
+		return err
+	}
+	p.Assigned = err == nil
 	var found struct {
 		person
 
@@ -132,16 +148,16 @@ func (m *Manage) fillMapping(r *http.Request, v *console.Visit, p *MappingPage, 
 		return err
 	}
 	for attribute, rule := range draft {
-		switch {
-		case rule == stored.Properties[attribute].Expression:
-		case rule == "":
+		switch rule {
+		case stored.Properties[attribute].Expression:
+		case "":
 			rules[attribute] = nil
 		default:
 			rules[attribute] = map[string]any{"expression": rule}
 		}
 	}
 	body := map[string]any{"userId": user, "properties": rules}
-	err := c.Do(ctx, http.MethodPost, path, body, &result)
+	err = c.Do(ctx, http.MethodPost, path, body, &result)
 	e, ok := errors.AsType[*api.Error](err)
 	if ok && e.Status == http.StatusBadRequest && len(rules) > 0 {
 		p.Problem = strings.Join(append([]string{e.Summary}, e.Causes...), " ")
