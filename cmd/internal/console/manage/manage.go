@@ -44,8 +44,9 @@ type subject struct {
 
 // subjects are the subjects in the order of the navigation.
 func (m *Manage) subjects() []subject {
-	return []subject{m.users(), m.groups(), m.assignments(), m.log(), m.tokens(), m.clock(), m.settings(), m.outbox(), m.hooks(),
-		m.servers(), m.mapping()}
+	return []subject{
+		m.users(), m.groups(), m.assignments(), m.mapping(), m.log(), m.outbox(), m.hooks(), m.servers(), m.tokens(), m.clock(), m.settings(),
+	}
 }
 
 // Links implements console.Section.
