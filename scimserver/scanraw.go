@@ -4,26 +4,32 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/scimwright/scimwright/internal/rawjson"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
 // raw returns the store, if the scan can read stored text, and the members of the text that it needs: those that the filter and the order
 // read. It returns nil if the scan needs data that the server derives.
-func (sc *scan) raw() (raw RawReader, names []string) {
+func (sc *scan) raw() (raw RawReader, members []member) {
 	if sc.server.raw == nil || sc.needs != needsNothing || sc.sortNeeds != needsNothing || sc.filter == nil && sc.inOrder {
 		return nil, nil
 	}
+	at := func(name string) *member {
+		for i := range members {
+			if scim.EqualName(members[i].name, name) {
+				return &members[i]
+			}
+		}
+		members = append(members, member{name: name})
+		return &members[len(members)-1]
+	}
 	add := func(path scim.AttrPath) {
 		if r, ok := sc.t.Resolve(path); ok {
-			name := ""
 			if r.Extension {
-				name = r.Schema.ID
+				at(r.Schema.ID)
 			} else {
-				name = r.Attribute.Name
+				at(r.Attribute.Name)
 			}
-			names = append(names, name)
 		}
 	}
 	filter.Walk(sc.filter, func(e filter.Expr) bool {
@@ -41,15 +47,25 @@ func (sc *scan) raw() (raw RawReader, names []string) {
 	if path, ok := sc.ordering.path(sc.t); ok {
 		add(path)
 	}
-	return sc.server.raw, names
+	filter.Walk(sc.filter, func(e filter.Expr) bool {
+		if e, ok := e.(filter.Compare); ok {
+			if name, test, ok := textTestOf(e, sc.t); ok {
+				m := at(name)
+				m.tests = append(m.tests, test)
+			}
+		}
+		_, joined := e.(filter.And)
+		return joined
+	})
+	return sc.server.raw, members
 }
 
 // scanPart is the number of resources that a scan of stored text reads by one call of the store. Between the calls, other scans have a
 // turn.
 const scanPart = 500
 
-// scanRaw does the same as server.scan, and decodes only the named members of each resource.
-func (sc *scan) scanRaw(ctx context.Context, raw RawReader, names []string, after int64, leave *func()) ([]hit, int, error) {
+// scanRaw does the same as server.scan, and decodes only some members of the resources that may match.
+func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, after int64, leave *func()) ([]hit, int, error) {
 	text := make([]byte, 0, firstRead)
 	for {
 		n, err := raw.ScanRaw(ctx, sc.t.Name, sc.filter, after, scanPart, func(order int64, id string, resource []byte) error {
@@ -57,7 +73,10 @@ func (sc *scan) scanRaw(ctx context.Context, raw RawReader, names []string, afte
 			if sc.done() {
 				return nil // the rest of the part
 			}
-			text = appendMembers(text[:0], resource, names)
+			var possible bool
+			if text, possible = appendMembers(text[:0], resource, members); !possible {
+				return sc.spend(1)
+			}
 			o, err := scim.Decode(text)
 			if err != nil {
 				return fmt.Errorf("stored resource %q: %w", id, err)
@@ -102,21 +121,4 @@ func (sc *scan) testOne(r *scim.Resource, order int64, id string) error {
 		sc.window.add(h)
 	}
 	return nil
-}
-
-// appendMembers appends an object with the named members of an object.
-func appendMembers(dst, object []byte, names []string) []byte {
-	dst = append(dst, '{')
-	for m := rawjson.Object(object); m.Next(); {
-		for _, name := range names {
-			if len(name) == len(m.Name) && scim.EqualName(string(m.Name), name) {
-				if len(dst) > 1 {
-					dst = append(dst, ',')
-				}
-				dst = append(dst, object[m.Begin:m.End]...)
-				break
-			}
-		}
-	}
-	return append(dst, '}')
 }

@@ -237,8 +237,8 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 		return nil, 0, err
 	}
 	defer func() { leave() }()
-	if raw, names := sc.raw(); raw != nil {
-		return sc.scanRaw(ctx, raw, names, begin, &leave)
+	if raw, members := sc.raw(); raw != nil {
+		return sc.scanRaw(ctx, raw, members, begin, &leave)
 	}
 	batch := make([]*Record, 0, scanBatch)
 	for rec, err := range s.store.Scan(ctx, t.Name, q.filter, begin) {

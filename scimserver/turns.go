@@ -21,9 +21,10 @@ func (t turns) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// yield ends a turn and waits for the next one, so that several long computations advance alternately. The returned function replaces
-// leave.
+// yield ends a turn and waits for the next one, so that several long computations advance alternately, and short requests need not wait for
+// a processor. The returned function replaces leave.
 func (t turns) yield(ctx context.Context, leave func()) (func(), error) {
+	yieldProcessor()
 	if len(t) < cap(t) {
 		return leave, nil // no other request waits
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/scimwright/scimwright/engine/mapping"
 )
 
 // BatchOptions configure Batch.
@@ -37,45 +39,68 @@ type LineError struct {
 // presentUser, putGroup, deleteGroup, presentGroup, putMembers or changeMembers. Its other members are id, version and the fields of
 // User, Group, Members and MemberDelta in lower camel case; the users of Members are in members.
 //
-// Batch writes 1000 lines, or lines with 2 MiB, in one transaction with their marks. The length of the input is not limited, and the
-// memory does not grow with it. An invalid line fails alone. An error of Batch means that the lines which the report counts are written
-// and no others; the batch can be repeated as a whole, because repetitions have no effect.
+// Batch writes 1000 lines, or lines with 2 MiB, in one transaction with their marks, and reads the next ones meanwhile. The length of the
+// input is not limited, and the memory does not grow with it. An invalid line fails alone. An error of Batch means that the lines which the
+// report counts are written and no others; the batch can be repeated as a whole, because repetitions have no effect.
 func (s *Store) Batch(ctx context.Context, app string, r io.Reader, o BatchOptions) (BatchReport, error) {
-	b := &batch{s: s, app: app, options: o}
+	b := &batch{s: s, app: app, options: o, written: make(chan error, 1)}
 	if _, err := s.attached(); err != nil {
 		return b.report, err
 	}
-	if err := s.storing(ctx, s.db.Reader(), app); err != nil {
+	row, err := existing(ctx, s.db.Reader(), app)
+	if err == nil {
+		err = notPulled(&row)
+	}
+	if err != nil {
 		return b.report, err
 	}
-	in := bufio.NewReaderSize(r, 64<<10)
-	for {
-		data, long, err := readLine(in)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return b.report, fmt.Errorf("desired: read line %d of the batch: %w", b.lines+1, err)
-		}
-		b.lines++
-		if len(bytes.TrimSpace(data)) > 0 {
-			b.add(data, long)
-		}
-		if ended := err != nil; ended || len(b.pending) >= batchLines || b.bytes >= batchBytes {
-			if err := b.flush(ctx); err != nil || ended {
-				return b.report, err
-			}
-		}
+	c, err := s.compiledRow(app, &row)
+	if err != nil {
+		return b.report, err
 	}
+	b.rules = c.rules
+	err = b.read(ctx, r)
+	if failed := b.wait(); failed != nil {
+		err = failed
+	}
+	return b.report, err
 }
 
-// batch is the state of a Batch.
+// batch is the state of a Batch. While lines are written, the next ones are read.
 type batch struct {
 	s       *Store
 	app     string
 	options BatchOptions
 	report  BatchReport
-	lines   int // read, with blank lines
+	rules   *mapping.Mapping // of the app at the start
+	lines   int              // read, with blank lines
 
 	pending []pendingLine
 	bytes   int
+
+	writing bool
+	written chan error // the result of the lines that are being written
+}
+
+// read reads the lines, and starts to write all of them. At the end of the input, the last ones are still being written.
+func (b *batch) read(ctx context.Context, r io.Reader) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		data, long, err := readLine(in)
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return fmt.Errorf("desired: read line %d of the batch: %w", b.lines+1, err)
+		}
+		b.lines++
+		if len(bytes.TrimSpace(data)) > 0 {
+			b.add(data, long)
+		}
+		if ended || len(b.pending) >= batchLines || b.bytes >= batchBytes {
+			if err := b.flush(ctx); err != nil || ended {
+				return err
+			}
+		}
+	}
 }
 
 // pendingLine is a line that is not written yet.
@@ -92,6 +117,9 @@ func (b *batch) add(data []byte, long bool) {
 		p.err = &InputError{"", fmt.Sprintf("the line is longer than %d bytes", MaxLine)}
 	} else {
 		p.change, p.id, p.err = parseLine(data)
+		if u, ok := p.change.(User); ok {
+			p.change = prepare(u, b.rules)
+		}
 	}
 	if len(p.id) > MaxID { // for the report only
 		p.id = string([]rune(p.id)[:min(MaxID, len([]rune(p.id)))])
@@ -100,10 +128,30 @@ func (b *batch) add(data []byte, long bool) {
 	b.bytes += len(data)
 }
 
-// flush writes the pending lines and adds them to the report.
+// flush waits until the lines before are written, and starts to write the pending ones.
 func (b *batch) flush(ctx context.Context) error {
+	if err := b.wait(); err != nil {
+		return err
+	}
+	lines := b.pending
+	b.pending, b.bytes, b.writing = make([]pendingLine, 0, len(lines)), 0, true
+	go func() { b.written <- b.write(ctx, lines) }()
+	return nil
+}
+
+// wait waits until the lines that are being written are in the report.
+func (b *batch) wait() error {
+	if !b.writing {
+		return nil
+	}
+	b.writing = false
+	return <-b.written
+}
+
+// write writes lines in one transaction, and adds them to the report.
+func (b *batch) write(ctx context.Context, lines []pendingLine) error {
 	var changes []Change
-	for _, p := range b.pending {
+	for _, p := range lines {
 		if p.change != nil {
 			changes = append(changes, p.change)
 		}
@@ -115,15 +163,13 @@ func (b *batch) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, p := range b.pending {
+	for _, p := range lines {
 		o := Outcome{Err: p.err}
 		if p.change != nil {
 			o, outcomes = outcomes[0], outcomes[1:]
 		}
 		b.report.count(&p, o)
 	}
-	clear(b.pending) // so that the changes can be freed
-	b.pending, b.bytes = b.pending[:0], 0
 	return nil
 }
 

@@ -146,18 +146,40 @@ func TestBatch_InterruptedAndRepeated(t *testing.T) {
 func TestBatch_MarkFails(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	broken := errors.New("no mark")
-	in := &generated{n: 3000, line: func(n int) string {
-		if n == 1500 {
-			w.engine.err = broken
-		}
-		return putLine(n, 1)
-	}}
-	report, err := w.Batch(t.Context(), "crm", in, desired.BatchOptions{})
+	w.engine.err, w.engine.after = broken, 1000
+	report, err := w.Batch(t.Context(), "crm", users(3000), desired.BatchOptions{})
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, desired.BatchReport{Lines: 1000, Applied: 1000}, report)
 	ids, err := w.Principals(t.Context(), "crm", engine.User, "", 5000)
 	require.NoError(t, err)
 	require.Len(t, ids, 1000)
+}
+
+// TestBatch_RulesChange changes the rules of the app while an upload is being read. The lines that are written later have the new rules.
+func TestBatch_RulesChange(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, err := w.PutApp(t.Context(), mapped(2, "example.com"))
+		require.NoError(t, err)
+		found := func(name string) []engine.Candidate {
+			out, err := w.Match(t.Context(), "crm", engine.User, []engine.RemoteObject{{UserName: name}})
+			require.NoError(t, err)
+			return out[0]
+		}
+		in := &generated{n: 2001, line: func(n int) string {
+			if n == 2000 {
+				changed := mapped(3, "example.com")
+				changed.Mapping.Rules[0].Expression = `"x-" + user.login`
+				_, err := w.PutApp(t.Context(), changed)
+				require.NoError(t, err)
+				require.Len(t, found("x-ann1"), 1, "the names of the stored users result from the new rules")
+			}
+			return fmt.Sprintf(`{"op":"putUser","id":"u-%d","version":1,"want":"active","profile":{"login":"ann%d"}}`, n, n)
+		}}
+		report, err := w.Batch(t.Context(), "crm", in, desired.BatchOptions{})
+		require.NoError(t, err)
+		require.Equal(t, 2001, report.Applied)
+		require.Len(t, found("x-ann2000"), 1)
+	})
 }
 
 func TestBatch_Invalid(t *testing.T) {

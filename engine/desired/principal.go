@@ -247,6 +247,29 @@ func (u *User) stored(rules *mapping.Mapping) (*principal, error) {
 	return p, nil
 }
 
+// prepared is a user with the stored form that results from rules.
+type prepared struct {
+	User
+	rules *mapping.Mapping
+	form  *principal
+	err   error
+}
+
+// prepare computes the stored form of a user before the transaction that writes the user.
+func prepare(u User, rules *mapping.Mapping) prepared {
+	p := prepared{User: u, rules: rules}
+	p.form, p.err = u.stored(rules)
+	return p
+}
+
+// stored returns the stored form. It computes the form again if the rules of the app were changed since.
+func (p prepared) stored(rules *mapping.Mapping) (*principal, error) {
+	if rules == p.rules {
+		return p.form, p.err
+	}
+	return p.User.stored(rules)
+}
+
 // tooLarge returns the error of a user whose stored form exceeds MaxResource.
 func (d *principalDoc) tooLarge() error {
 	member := "profile"

@@ -40,6 +40,8 @@ func (w *writing) principals(ctx context.Context, changes []Change, outcomes []O
 		switch c := c.(type) {
 		case User:
 			wanted[i], err = c.stored(w.rules)
+		case prepared:
+			wanted[i], err = c.stored(w.rules)
 		case Group:
 			wanted[i], err = c.stored()
 		case Present:
@@ -102,6 +104,8 @@ func (w *writing) listed(c Change) []key {
 	var k key
 	switch c := c.(type) {
 	case User:
+		k = key{engine.User, c.ID}
+	case prepared:
 		k = key{engine.User, c.ID}
 	case Group:
 		k = key{engine.Group, c.ID}

@@ -37,12 +37,16 @@ type recorder struct {
 	all   []engine.MarkAll
 	gone  []string
 	err   error
+	after int // Mark returns err only after this number of marks
 }
 
 func (r *recorder) Mark(_ context.Context, _ engine.Execer, marks ...engine.Mark) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.marks = append(r.marks, marks...)
+	if len(r.marks) <= r.after {
+		return nil
+	}
 	return r.err
 }
 

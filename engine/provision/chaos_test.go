@@ -24,12 +24,17 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// chaosWithout shows what the test detects: go test ./engine/provision -run Fleet_Chaos -provision.without recheck. Without the fence of
-// results the short form mostly passes. A result that a dead owner stores late has the generation of its sequence. If a later change was
-// marked, the principal becomes dirty again and is read from the target; if not, the new owner has sent the same state. The long form has
-// requests that take effect after the takeover. Without the fence, their sender does not notice that its lease was lost, and does not
-// requeue the principal. TestLease_StalledEngineHarmless and the tests "old epoch is rejected", "progress of a push" and "numbered without
-// gaps" of package storetest fail each time without the fence.
+// chaosWithout runs the chaos without a protection, to show that the test detects it:
+//
+//	go test ./engine/provision -run 'Fleet_Chaos$' -provision.without fence
+//
+// The values, with what is wrong without the protection:
+//   - recheck: a process is killed while a change is in flight. The change takes effect after the next owner has sent a newer one, and no
+//     process reads the account again.
+//   - fence: a process is stopped while it waits for a response. Its result is stored after a takeover. The principal is pending then, and
+//     no process works on its lane. The process also does not notice that its change may have taken effect late.
+//   - epoch: the store cannot distinguish the leases of a lane, so that it does not reject such a result either.
+//   - validity: a process that was stopped sends further requests.
 var chaosWithout = flag.String("provision.without", "", "run the chaos of a fleet without a protection: recheck, validity, epoch or fence")
 
 // chaos describes a run.
@@ -87,20 +92,23 @@ func (c chaos) run(t *testing.T, url string) {
 	target.latency = func() time.Duration { return time.Millisecond + rand.N(3*time.Millisecond) }
 	server := httptest.NewServer(target)
 	t.Cleanup(server.Close)
-	fleet := startFleet(t, fleetOrders{
+	fleet := &disturbed{locks: make([]sync.Mutex, c.processes)}
+	fleet.members = startFleet(t, fleetOrders{
 		Database: url, Target: server.URL, Lease: c.lease, RequestTimeout: c.requestTimeout, Without: *chaosWithout,
 	}, c.processes)
 
 	stop := make(chan struct{})
 	kills, stops := c.disturb(fleet, stop)
+	aims := c.aimAll(t, db, kept, target, fleet, stop)
 	c.change(t, db, kept)
 	close(stop)
-	killed, stopped := <-kills, <-stops
+	killed, stopped, aimed := <-kills, <-stops, <-aims
 	begun := time.Now()
-	c.settle(t, kept)
+	problems := c.settle(t, kept, aimed)
 	counts, violations := target.counts()
-	t.Logf("%d kills, %d stops; settled after %s; the target counted %v", killed, stopped, time.Since(begun).Round(time.Millisecond), counts)
-	require.Empty(t, c.wrong(t, db, target), "end states of accounts")
+	t.Logf("%d kills, %d stops, %d aimed; settled after %s; the target counted %v", killed, stopped, len(aimed),
+		time.Since(begun).Round(time.Millisecond), counts)
+	require.Empty(t, append(problems, c.wrong(t, db, target)...), "end states of lanes and accounts")
 	require.Empty(t, violations)
 	require.Equal(t, deadlocks, c.deadlocks(t, db))
 	require.Positive(t, killed)
@@ -125,35 +133,39 @@ func (c chaos) deadlocks(t *testing.T, db *sqldb.DB) (n int64) {
 }
 
 // disturb kills and stops processes until stop is closed, and then sends the numbers. Each half of the processes is disturbed by a
-// goroutine of its own, so that at most two processes are down.
-func (c chaos) disturb(fleet *members, stop chan struct{}) (kills, stops chan int64) {
+// goroutine of its own, so that at most two processes are down, and a third one by aimAll.
+func (c chaos) disturb(fleet *disturbed, stop chan struct{}) (kills, stops chan int64) {
 	kills, stops = make(chan int64, 1), make(chan int64, 1)
 	var killed, stopped atomic.Int64
 	var all sync.WaitGroup
 	for half := range 2 {
 		all.Go(func() {
-			for n := 0; ; n++ {
+			for n := 0; ; {
 				select {
 				case <-stop:
 					return
 				case <-time.After(c.trouble/2 + rand.N(c.trouble)):
 				}
 				i := half + 2*rand.IntN(c.processes/2)
+				if !fleet.locks[i].TryLock() {
+					continue
+				}
 				kill := rand.IntN(2) == 0
 				if n == 0 {
 					kill = half == 0 // so that there are both
 				}
-				if kill {
+				if n++; kill {
 					fleet.kill(i)
 					killed.Add(1)
 					time.Sleep(rand.N(time.Second)) // until the restart
 					fleet.restart(i)
-					continue
+				} else {
+					fleet.signal(i, syscall.SIGSTOP)
+					stopped.Add(1)
+					time.Sleep(c.lease/2 + rand.N(2*c.lease)) // the duration of the stop
+					fleet.signal(i, syscall.SIGCONT)
 				}
-				fleet.signal(i, syscall.SIGSTOP)
-				stopped.Add(1)
-				time.Sleep(c.lease/2 + rand.N(2*c.lease)) // the duration of the stop
-				fleet.signal(i, syscall.SIGCONT)
+				fleet.locks[i].Unlock()
 			}
 		})
 	}
@@ -190,13 +202,7 @@ func (c chaos) change(t *testing.T, db *sqldb.DB, kept *sqlstore.Store) {
 				if rand.IntN(10) == 0 {
 					want = engine.Inactive
 				}
-				mark := func(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {
-					return kept.Mark(ctx, tx, time.Now(), marks)
-				}
-				err := sqlDirectory{db: db}.change(t.Context(), app, mark, func(k *directoryTx) {
-					k.put(id, want, "name-"+id, strconv.Itoa(titles[user]), 0)
-				})
-				if err != nil {
+				if err := putUser(t, db, kept, app, id, want, titles[user]); err != nil {
 					t.Error("change:", err)
 					return
 				}
@@ -206,26 +212,45 @@ func (c chaos) change(t *testing.T, db *sqldb.DB, kept *sqlstore.Store) {
 	all.Wait()
 }
 
-// settle waits until nothing is pending, rechecks included.
-func (c chaos) settle(t *testing.T, kept *sqlstore.Store) {
+// putUser commits a change of a user.
+func putUser(t *testing.T, db *sqldb.DB, kept *sqlstore.Store, app, id string, want engine.Want, title int) error {
+	mark := func(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {
+		return kept.Mark(ctx, tx, time.Now(), marks)
+	}
+	return sqlDirectory{db: db}.change(t.Context(), app, mark, func(k *directoryTx) {
+		k.put(id, want, "name-"+id, strconv.Itoa(title), 0)
+	})
+}
+
+// settle waits until nothing is pending, rechecks included. It returns what is pending if no process works on it.
+func (c chaos) settle(t *testing.T, kept *sqlstore.Store, more []string) []string {
 	t.Helper()
+	apps := more
+	for app := range c.apps {
+		apps = append(apps, fmt.Sprint("app-", app))
+	}
 	// a recheck is at most one RequestTimeout after the last takeover, which is at most a lease after the last kill
-	limit := time.Now().Add(4*deadline + c.lease + c.requestTimeout)
+	limit := 4*deadline + c.lease + c.requestTimeout
+	begun, worked := time.Now(), time.Now()
 	for {
 		pending, err := kept.Pending(t.Context(), "")
 		require.NoError(t, err)
 		scheduled := 0
-		for app := range c.apps {
-			l, err := kept.Lane(t.Context(), fmt.Sprint("app-", app))
+		for _, app := range apps {
+			l, err := kept.Lane(t.Context(), app)
 			require.NoError(t, err)
 			if !l.NextAt.IsZero() {
-				scheduled++
+				scheduled, worked = scheduled+1, time.Now()
 			}
 		}
-		if pending == 0 && scheduled == 0 {
-			return
+		switch {
+		case pending == 0 && scheduled == 0:
+			return nil
+		case time.Since(worked) > c.lease+time.Second:
+			return []string{fmt.Sprintf("%d principals are pending, and no lane is scheduled", pending)}
+		case time.Since(begun) > limit:
+			return []string{fmt.Sprintf("%d principals are pending, and %d lanes are scheduled", pending, scheduled)}
 		}
-		require.True(t, time.Now().Before(limit), "%d principals are pending, %d lanes scheduled", pending, scheduled)
 		time.Sleep(50 * time.Millisecond) // poll interval
 	}
 }
@@ -241,8 +266,7 @@ func (c chaos) wrong(t *testing.T, db *sqldb.DB, target *fleetTarget) (wrong []s
 		title  string
 	}
 	have := map[string]account{}
-	for app := range c.apps {
-		name := fmt.Sprint("app-", app)
+	for _, name := range target.names() {
 		for _, r := range target.app(name).Users() {
 			active, set := r.Bool("active")
 			key := name + "/" + r.Text("externalId")

@@ -100,7 +100,7 @@ func (f failover) run(t *testing.T) {
 
 	begun := time.Now()
 	c := chaos{apps: f.apps, lease: f.lease, requestTimeout: 4 * time.Second}
-	c.settle(t, kept)
+	require.Empty(t, c.settle(t, kept, nil))
 	counts, violations := target.counts()
 	t.Logf("promotion after %s; all processes reconnected %s later (%d of %d as new ones); settled after %s; %d changes acknowledged, "+
 		"%d with an unknown outcome, %d failed; the target counted %v", promoted.Sub(killed).Round(time.Millisecond),

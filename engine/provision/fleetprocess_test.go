@@ -23,6 +23,7 @@ import (
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
@@ -88,7 +89,7 @@ func (o fleetOrders) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept := &fleetStore{All: inner, without: o.Without}
+	kept := &fleetStore{All: inner, db: db, without: o.Without}
 	pulse := newPulse(ctx)
 	e, err := provision.New(provision.Options{
 		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target, cmp.Or(o.Concurrency, 4)}, Owner: o.Name, Lanes: o.Lanes,
@@ -125,6 +126,7 @@ func (d fleetDirectory) Target(_ context.Context, app string) (engine.Target, er
 // fleetStore records the epochs of the leases of a process, and can lack a protection.
 type fleetStore struct {
 	store.All
+	db      *sqldb.DB
 	without string
 	epochs  sync.Map // from an app to the epoch of its last lease
 }
@@ -157,11 +159,14 @@ func (s *fleetStore) Start(ctx context.Context, l engine.Lease, intents []store.
 }
 
 // Finish implements store.Sequences. With withoutFence, it repeats a rejected write with the current epoch of the lane, as if the owner of
-// the lane had written it.
+// the lane had written it. The epoch may change before the write, so that it repeats it several times.
 func (s *fleetStore) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
 	status, err := s.All.Finish(ctx, l, f)
-	for tries := 0; s.without == withoutFence && errors.Is(err, engine.ErrLeaseLost) && tries < 100; tries++ {
-		l.Epoch++
+	for tries := 0; s.without == withoutFence && errors.Is(err, engine.ErrLeaseLost) && tries < 20; tries++ {
+		row := s.db.Reader().QueryRow(ctx, `SELECT epoch FROM scimwright_app_lane WHERE app_id = ?`, l.App)
+		if err := row.Scan(&l.Epoch); err != nil {
+			return "", err
+		}
 		status, err = s.All.Finish(ctx, l, f)
 	}
 	return status, err

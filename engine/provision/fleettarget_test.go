@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,13 +26,15 @@ type fleetTarget struct {
 	arrived            func(app, process string, at time.Time) // called for each request; may be nil
 
 	mu      sync.Mutex
+	aim     *aim // ends the sender of a request; may be nil
 	apps    map[string]*enginetest.Target
 	epoch   map[string]int64     // the highest epoch of each app
 	owner   map[string]string    // the process of each app and epoch
 	applied map[string]int       // the last title of each account
 	replied map[string]time.Time // the last response about a principal to a process
 	count   map[string]int
-	texts   []string // violations
+	perApp  map[string]int // number of requests
+	texts   []string       // violations
 	delayed sync.WaitGroup
 }
 
@@ -38,7 +42,7 @@ func newFleetTarget() *fleetTarget {
 	return &fleetTarget{
 		latency: func() time.Duration { return 0 },
 		apps:    map[string]*enginetest.Target{}, epoch: map[string]int64{}, owner: map[string]string{}, applied: map[string]int{},
-		count: map[string]int{}, replied: map[string]time.Time{},
+		count: map[string]int{}, perApp: map[string]int{}, replied: map[string]time.Time{},
 	}
 }
 
@@ -69,6 +73,13 @@ func (f *fleetTarget) app(name string) *enginetest.Target {
 	return t
 }
 
+// names returns the apps that have a target.
+func (f *fleetTarget) names() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.apps))
+}
+
 var titleMember = regexp.MustCompile(`"title":"(\d+)"`)
 
 // ServeHTTP implements http.Handler.
@@ -89,6 +100,13 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer f.mu.Unlock()
 		f.replied[about] = time.Now()
 	}()
+	if a := f.aimed(name, process, r, body); a != nil {
+		defer close(a.done)
+		if a.applied() {
+			reply(w, f.apply(name, epoch, r, body))
+		}
+		return
+	}
 	x := rand.Float64()
 	if x < f.errors {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -107,6 +125,10 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	reply(w, got)
+}
+
+func reply(w http.ResponseWriter, got *httptest.ResponseRecorder) {
 	for key, values := range got.Header() {
 		w.Header()[key] = values
 	}
@@ -153,6 +175,7 @@ func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay t
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count["requests"]++
+	f.perApp[app]++
 	if epoch < f.epoch[app] {
 		if f.stalled(about, onTheWay, stall) {
 			f.count[staleStall]++
