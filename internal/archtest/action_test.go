@@ -86,9 +86,10 @@ func TestAction_Download(t *testing.T) {
 	require.NoError(t, files.Close())
 	require.NoError(t, compressed.Close())
 	sum := sha256.Sum256(archive.Bytes())
+	checksums := fmt.Sprintf("%x  scim-conformance_linux_arm64.tar.gz\n", sum)
 	served := map[string]string{
-		"/v1.2.3/checksums.txt": fmt.Sprintf("%x  scim-conformance_linux_arm64.tar.gz\n", sum), "/v1.2.3/scim-conformance_linux_arm64.tar.gz": archive.String(),
-		"/v1.2.4/checksums.txt": fmt.Sprintf("%x  scim-conformance_linux_arm64.tar.gz\n", sum), "/v1.2.4/scim-conformance_linux_arm64.tar.gz": "changed",
+		"/v1.2.3/checksums.txt": checksums, "/v1.2.3/scim-conformance_linux_arm64.tar.gz": archive.String(),
+		"/v1.2.4/checksums.txt": checksums, "/v1.2.4/scim-conformance_linux_arm64.tar.gz": "changed",
 	}
 	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, ok := served[r.URL.Path]
