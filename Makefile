@@ -127,6 +127,18 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/generated/operations.md is derived from the results of the packages below it
 
+# goreleaser is built from its module, and is not a requirement of this one. GORELEASER may be an installed command.
+GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.15.1
+RELEASE_FLAGS ?=
+
+.PHONY: release-snapshot release-binaries release
+release-snapshot: ## build the archives, checksums and SBOMs of a release into dist/, without publishing (ZIG: command of Zig)
+	$(GORELEASER) release --snapshot --clean $(RELEASE_FLAGS)
+release-binaries: ## build only the binaries of a release into dist/ (RELEASE_FLAGS="--id=scim-conformance" selects)
+	$(GORELEASER) build --snapshot --clean $(RELEASE_FLAGS)
+release:
+	$(GORELEASER) release --clean $(RELEASE_FLAGS)
+
 .PHONY: third-party
 third-party: ## rewrite THIRD_PARTY.md: the modules that the programs contain, and their licenses
 	go test -count=1 ./internal/thirdparty -run TestPage_Current -update

@@ -22,7 +22,7 @@ func TestActionsAndImages_Pinned(t *testing.T) {
 		return strings.Split(string(text), "\n")
 	}
 	uses, from := 0, 0
-	for _, line := range lines("action.yml") {
+	for _, line := range append(lines("action.yml"), lines(".github/workflows/release.yml")...) {
 		if name, ok := strings.CutPrefix(strings.TrimLeft(line, " -"), "uses: "); ok {
 			uses++
 			require.Regexp(t, regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`), name)
@@ -47,7 +47,7 @@ func TestActionsAndImages_Pinned(t *testing.T) {
 			require.Regexp(t, pinned, image)
 		}
 	}
-	require.Equal(t, []int{3, 4}, []int{uses, from})
+	require.Equal(t, []int{6, 4}, []int{uses, from})
 }
 
 // TestAction_IsYAML checks that the action can be loaded.

@@ -153,8 +153,9 @@ func Identify(text string) ([]string, error) {
 
 const start = `# Third-party software
 
-This page is for those who distribute the programs. It lists the modules that ` + "`scimwright` and `scim-conformance`" + ` contain, their licenses,
-and the texts that a distribution must contain. ` + "`make third-party`" + ` writes this page from go.mod and the module cache; a test compares it.
+This page is for those who distribute the programs. It lists the modules that ` + "`scimwright` and `scim-conformance`" + ` contain,
+their licenses, and the texts that a distribution must contain. ` + "`make third-party`" + ` writes this page from go.mod and the module
+cache; a test compares it.
 The license of each module is determined from its text by github.com/google/licensecheck.
 
 The module github.com/mattn/go-sqlite3 contains SQLite, which is in the public domain. MPL-2.0 also requires that recipients can obtain the

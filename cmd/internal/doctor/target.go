@@ -74,8 +74,9 @@ func handshake(ctx context.Context, u *url.URL, minVersion uint16) (tls.Connecti
 	if err != nil {
 		return tls.ConnectionState{}, err
 	}
-	defer conn.Close()
-	return conn.(*tls.Conn).ConnectionState(), nil
+	state := conn.(*tls.Conn).ConnectionState()
+	_ = conn.Close()
+	return state, nil
 }
 
 // certificate checks the certificate of a server.

@@ -71,33 +71,30 @@ func describeSQLite(ctx context.Context, path string) (Description, error) {
 			return d, err
 		}
 		defer rows.Close()
-		if err := d.readSteps(rows); err != nil {
+		for rows.Next() {
+			if err := d.addStep(rows.Scan); err != nil {
+				return d, err
+			}
+		}
+		if err := rows.Err(); err != nil {
 			return d, err
 		}
 	}
 	return d, nil
 }
 
-// stepRows are the rows of a query for steps, of both drivers.
-type stepRows interface {
-	Next() bool
-	Scan(dest ...any) error
-	Err() error
-}
-
-func (d *Description) readSteps(rows stepRows) error {
-	for rows.Next() {
-		var name string
-		var step int
-		if err := rows.Scan(&name, &step); err != nil {
-			return err
-		}
-		if d.Steps == nil {
-			d.Steps = map[string]int{}
-		}
-		d.Steps[name] = step
+// addStep adds a row with the name of a schema and its number of steps.
+func (d *Description) addStep(scan func(dest ...any) error) error {
+	var name string
+	var step int
+	if err := scan(&name, &step); err != nil {
+		return err
 	}
-	return rows.Err()
+	if d.Steps == nil {
+		d.Steps = map[string]int{}
+	}
+	d.Steps[name] = step
+	return nil
 }
 
 func describePostgres(ctx context.Context, databaseURL string) (Description, error) {
@@ -142,7 +139,13 @@ func describePostgres(ctx context.Context, databaseURL string) (Description, err
 		if err != nil {
 			return d, err
 		}
-		if err := d.readSteps(rows); err != nil {
+		defer rows.Close()
+		for rows.Next() {
+			if err := d.addStep(rows.Scan); err != nil {
+				return d, err
+			}
+		}
+		if err := rows.Err(); err != nil {
 			return d, err
 		}
 	}
