@@ -180,8 +180,8 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	return result, err
 }
 
-// Validate returns the error with which [Run] would not start because of the target or the options: a [*UsageError] or a [*ConsentError]. It
-// sends no request.
+// Validate returns the error with which [Run] would not start because of the target or the options: a [*UsageError] or a [*ConsentError].
+// It sends no request.
 func Validate(target Target, opts Options) error {
 	_, err := newSession(target, opts.withDefaults())
 	return err

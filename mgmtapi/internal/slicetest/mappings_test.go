@@ -90,7 +90,8 @@ func TestMapping_Preview(t *testing.T) {
 		apitest.Step{Name: "an invalid rule", Do: "POST /api/v1/mappings/{{to}}/preview", Status: 400, Code: "E0000001",
 			Body: `{"userId":"{{user}}","properties":{"familyName":{"expression":"nonsense("}}}`},
 		apitest.Step{Name: "no user", Do: "POST /api/v1/mappings/{{to}}/preview", Body: `{}`, Status: 400, Code: "E0000001"},
-		apitest.Step{Name: "an unknown user", Do: "POST /api/v1/mappings/{{to}}/preview", Body: `{"userId":"00u0"}`, Status: 404, Code: "E0000007"},
+		apitest.Step{Name: "an unknown user", Do: "POST /api/v1/mappings/{{to}}/preview", Body: `{"userId":"00u0"}`,
+			Status: 404, Code: "E0000007"},
 		apitest.Step{Name: "another direction", Do: "POST /api/v1/mappings/{{from}}/preview", Body: `{"userId":"{{user}}"}`, Status: 400,
 			Code: "E0000001"},
 	)
