@@ -22,11 +22,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-var takeovers = flag.Int("engine.takeovers", 2, "number of processes that BenchmarkTakeover ends in each way; 20 take 12 minutes")
+var (
+	takeovers    = flag.Int("engine.takeovers", 2, "number of processes that BenchmarkTakeover ends in each way; 20 take 12 minutes")
+	takeoverApps = flag.Int("engine.takeoverapps", 40, "number of apps of BenchmarkTakeover; with a few apps per process, the spread is coarse")
+)
 
 const (
 	takeoverProcesses = 4
-	takeoverApps      = 40
 	takeoverAnswer    = 300 * time.Millisecond // latency of the targets
 	takeoverLimit     = 30 * time.Second       // maximum wait for a takeover
 )
@@ -123,7 +125,7 @@ func (f *busyFleet) mark(ctx context.Context) {
 		return f.kept.Mark(ctx, tx, time.Now(), marks)
 	}
 	for n := 0; ctx.Err() == nil; n++ {
-		for a := range takeoverApps {
+		for a := range *takeoverApps {
 			id := fmt.Sprint("u-", n%10)
 			err := sqlDirectory{db: f.db}.change(ctx, fmt.Sprint("app-", a), mark, func(k *directoryTx) {
 				k.put(id, engine.Active, "name-"+id, strconv.Itoa(n), 0)

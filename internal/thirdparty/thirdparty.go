@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -42,7 +41,11 @@ func Contained(ctx context.Context, root string, packages ...string) ([]Module, 
 	if err != nil {
 		return nil, err
 	}
-	return read(append([]Module{{Path: Standard, dir: runtime.GOROOT()}}, all...)) //nolint:staticcheck // the tests run with the go command
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	return read(append([]Module{{Path: Standard, dir: strings.TrimSpace(string(goroot))}}, all...))
 }
 
 // OnlyTests returns the modules of packages that only tests depend on.
