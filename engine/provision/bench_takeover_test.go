@@ -24,7 +24,7 @@ import (
 
 var (
 	takeovers    = flag.Int("engine.takeovers", 2, "number of processes that BenchmarkTakeover ends in each way; 20 take 12 minutes")
-	takeoverApps = flag.Int("engine.takeoverapps", 40, "number of apps of BenchmarkTakeover; with a few apps per process, the spread is coarse")
+	takeoverApps = flag.Int("engine.takeoverapps", 40, "apps of BenchmarkTakeover; with a few apps per process, the spread is coarse")
 )
 
 const (
