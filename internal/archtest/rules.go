@@ -33,6 +33,7 @@ var Rules = []Rule{
 	{Package: "internal/seal", StdlibOnly: true,
 		Why: "the management API and the sandbox encrypt secrets at rest in the same way, and the cipher does not depend on what it encrypts"},
 	{Package: "internal/rawjson", StdlibOnly: true, Why: "stored JSON text is scanned without decoding it, by stores and by servers"},
+	{Package: "internal/uuid", StdlibOnly: true, Why: "stores and the server create ids of the same form"},
 	{Package: "internal/errtext", Why: "the formatting of errors does not depend on the package that returns them"},
 	{Package: "internal/outage", StdlibOnly: true, Why: "servers recognize the error of a database without its driver or store"},
 	{Package: "internal/docpages", StdlibOnly: true, Why: "the pages are run with the commands that they name, not with packages"},
@@ -53,7 +54,7 @@ var Rules = []Rule{
 	{Package: "internal/enginestore", May: []string{"engine", "engine/sqlstore", "internal/sqldb"},
 		Why: "the package connects the engine's store to the single writer of an internal/sqldb database"},
 	{Package: "internal/docstore/...",
-		May:   []string{"internal/docstore", "internal/sqldb", "internal/sqldb/rowcache", "scim", "scim/filter", "scim/schema"},
+		May:   []string{"internal/docstore", "internal/sqldb", "internal/sqldb/rowcache", "internal/uuid", "scim", "scim/filter", "scim/schema"},
 		Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "document storage does not depend on the packages that store documents; filters are the only shared language"},
 
@@ -189,7 +190,7 @@ var Rules = []Rule{
 	{Package: "scimserver/sqlstore", May: []string{"scimserver", "scim/...", "internal/docstore", "internal/scimstore", "internal/sqldb"},
 		Tests: append([]string{"scimserver/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the only part of the server that depends on a database"},
-	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/...", "internal/outage", "internal/rawjson"},
+	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/...", "internal/outage", "internal/rawjson", "internal/uuid"},
 		Tests: append([]string{"internal/docstore", "internal/scimstore", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the reference server is embedded with any store and must not depend on its clients"},
 

@@ -2,15 +2,14 @@ package docstore
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql/driver"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sort"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/uuid"
 )
 
 // Numbered ids: on SQLite, the id of a document of a Numbered collection contains the seq of the document, so that the database finds the
@@ -49,8 +48,7 @@ var numbersColumns = []string{"collection", "first", "last"}
 
 // The form of a numbered id: a UUID of version 8 (RFC 9562) with 48 bits of the seq and 74 random bits.
 const (
-	uuidLength   = 36
-	numberBits   = 48
+	numberBits   = uuid.NumberBits
 	numberDigits = numberBits / 4
 	numberShape  = "xxxxxxxx-xxxx-8xxx-yxxx-xxxxxxxxxxxx" // x: a hexadecimal digit; y: 8, 9, a or b
 )
@@ -60,24 +58,12 @@ func numberedID(seq int64) (string, error) {
 	if seq>>numberBits != 0 {
 		return "", fmt.Errorf("the number %d has more than %d bits", seq, numberBits)
 	}
-	var b [16]byte
-	_, _ = rand.Read(b[numberBits/8:]) // never fails
-	for i := range numberBits / 8 {
-		b[i] = byte(seq >> (numberBits - 8 - 8*i))
-	}
-	b[6] = b[6]&0x0f | 0x80
-	b[8] = b[8]&0x3f | 0x80
-	var text [uuidLength]byte
-	out := hex.AppendEncode(text[:0], b[:4])
-	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
-		out = hex.AppendEncode(append(out, '-'), part)
-	}
-	return string(out), nil
+	return uuid.New(8, uint64(seq)), nil
 }
 
 // numberIn returns the seq in an id of the form that numberedID returns. Callers of Insert may have chosen an id of this form, too.
 func numberIn(id string) (seq int64, ok bool) {
-	if len(id) != uuidLength {
+	if len(id) != uuid.Length {
 		return 0, false
 	}
 	digits := 0
