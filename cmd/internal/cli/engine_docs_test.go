@@ -17,7 +17,7 @@ import (
 // engineDoc is the page that describes the engine and its commands.
 func engineDoc(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "engine.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "engine.md"))
 	require.NoError(t, err)
 	return string(text)
 }
@@ -53,6 +53,6 @@ func TestEngineDoc_NamesExistingTests(t *testing.T) {
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(engineDoc(t), -1)
 	require.NotEmpty(t, named)
 	for _, m := range named {
-		require.True(t, all[m[1]], "docs/engine.md names the test %s, which does not exist", m[1])
+		require.True(t, all[m[1]], "docs/reference/engine.md names the test %s, which does not exist", m[1])
 	}
 }
