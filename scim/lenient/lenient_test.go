@@ -37,6 +37,8 @@ func TestRules_Documented(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString(`# Nonstandard requests that the SCIM server accepts
 
+This page is for operators of the SCIM server, and for developers of clients.
+
 Some provisioning clients send requests that RFC 7643 and RFC 7644 do not allow or do not define. A leniency is a rule by which the ` +
 		`SCIM server accepts such a request
 and gives it the meaning that the client intends. By default, the server has all leniencies of the table below. ` + "`scimwright " +

@@ -394,6 +394,8 @@ func TestMarkdown_UpToDate(t *testing.T) {
 
 const introduction = `# Quirks
 
+This page is for developers of provisioning clients.
+
 A quirk is a deviation that the SCIM server simulates, to test a provisioning client against the behavior of real servers. There are ` +
 	`three categories: profiles (behavior of known products), faults (defects on every
 request) and chaos (failures at random). The tables are generated from the list in ` + "`scimserver/quirks`" + `. The flag ` +

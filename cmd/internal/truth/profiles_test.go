@@ -147,6 +147,8 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 
 const clientsIntroduction = `# Clients
 
+This page is for developers of SCIM servers.
+
 This page lists the known provisioning clients that do not work completely with a server that has a quirk. A quirk is a deviation ` +
 	`that the SCIM server can simulate ([quirks.md](quirks.md)).
 A test generates the page: it runs the client flows of the conformance suite against the reference server with one quirk at a time. A ` +
