@@ -32,7 +32,7 @@ const (
 
 // ClassInfo describes a class. This table is the only list of the classes. Behavior that depends on the class is a column of the table, or
 // a switch over all classes, which the linter enforces. File failure.go of engine/internal/plan derives the class from a response. The
-// tests of this package write the table to docs/engine.md with -update.
+// tests of this package write the table to docs/reference/engine.md with -update.
 type ClassInfo struct {
 	Class Class
 	// Status is the status of the principal after a sequence with this class. Another status is stored in four cases: a halt blocks a

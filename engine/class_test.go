@@ -75,7 +75,7 @@ func TestClasses_Documented(t *testing.T) {
 		table.WriteString("| `" + string(row.Class) + "` | " + row.Text + " | `" + string(row.Status) + "` | `" + string(row.Signal) + "` |\n")
 	}
 	table.WriteString("<!-- /classes -->")
-	const page = "../docs/engine.md"
+	const page = "../docs/reference/engine.md"
 	have := goldentest.Read(t, page)
 	block := regexp.MustCompile(`(?s)<!-- classes -->.*<!-- /classes -->`)
 	require.True(t, block.MatchString(have))

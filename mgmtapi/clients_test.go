@@ -8,7 +8,7 @@ import (
 )
 
 // Requests of client libraries that a strict implementation would reject, in addition to those in TestConventions. Tests with the libraries
-// found them; docs/client-libraries.md names the library of each.
+// found them; docs/howto/client-libraries.md names the library of each.
 func TestClientLibraries_RoundTrip(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const (

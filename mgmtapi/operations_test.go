@@ -521,8 +521,8 @@ operation table of the code, and the column "Succeeded in" has the tests in whic
 
 The column "Document" has a letter if the operation is part of document A (authorization servers and hooks), B (roles, users and ` +
 	`factors) or C
-(applications). [deviations.md](../deviations.md) describes these documents. The value "gaps" marks an operation that completes these ` +
-	`documents, and "extensions" marks an extension of the sandbox for tests.
+(applications). [deviations.md](../reference/deviations.md) describes these documents. The value "gaps" marks an operation that ` +
+	`completes these documents, and "extensions" marks an extension of the sandbox for tests.
 Document A has two operations with the path of a hook key: a ` + "`GET`" + ` by its id and a ` + "`GET`" + ` by its key id. They are ` +
 	`two rows for one operation of the code.
 `

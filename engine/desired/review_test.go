@@ -167,7 +167,7 @@ func TestBatch_ErrorsBounded(t *testing.T) {
 	}
 }
 
-// TestPutApp_SameContent writes a higher version with the stored content, as in the table of versions in docs/desired.md.
+// TestPutApp_SameContent writes a higher version with the stored content, as in the table of versions in docs/reference/desired.md.
 func TestPutApp_SameContent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for version, want := range []bool{false, false, true} {

@@ -1,5 +1,5 @@
 // Package jobs has the interface of the scheduler that runs the jobs of the engine: imports, the search for overdue deactivations, and the
-// jobs that a host program adds. A lane is not a job: see docs/architecture.md.
+// jobs that a host program adds. A lane is not a job: see docs/explanation/architecture.md.
 //
 // Two schedulers implement the interface, and package jobstest tests both. [Builtin] is for a database that one process owns, such as
 // SQLite; provision.New creates one by default. Package riverjobs is for a PostgreSQL database that several processes share. A program that

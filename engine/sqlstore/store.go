@@ -44,10 +44,10 @@ type Options struct {
 	// it should be quick: it may wake the readers of the events. Default: no call.
 	Recorded func(app string)
 	// Tenant returns the tenant of an app. If more lanes are pending than the engine may run, each tenant gets the same number, so that a
-	// tenant with many apps does not delay the apps of others ([docs/scaling.md]). All processes that share a database use the same function;
-	// a new one applies to an app from its next mark, or from the next release of its lane. Default: all apps belong to one tenant.
+	// tenant with many apps does not delay the apps of others ([docs/howto/scaling.md]). All processes that share a database use the same
+	// function; a new one applies to an app from its next mark, or from the next release of its lane. Default: all apps belong to one tenant.
 	//
-	// [docs/scaling.md]: https://github.com/scimwright/scimwright/blob/main/docs/scaling.md
+	// [docs/howto/scaling.md]: https://github.com/scimwright/scimwright/blob/main/docs/howto/scaling.md
 	Tenant func(app string) string
 }
 

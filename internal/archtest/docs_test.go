@@ -48,11 +48,11 @@ var (
 	importGroup = regexp.MustCompile(`(?s)^import (?:\([^)]*\)|[^\n]*)\n`)
 )
 
-// TestDocs_ExamplesCompile type-checks the Go examples of README.md, docs/*.md and docs/tutorials/*.md that start with their imports. Such
-// an example may ignore errors.
+// TestDocs_ExamplesCompile type-checks the Go examples of README.md and of the pages in docs that start with their imports. Such an example
+// may ignore errors.
 func TestDocs_ExamplesCompile(t *testing.T) {
 	files := []string{filepath.Join(root, "README.md")}
-	for _, directory := range []string{"docs", "docs/tutorials"} {
+	for _, directory := range []string{"docs/tutorials", "docs/howto", "docs/reference", "docs/explanation"} {
 		pages, err := filepath.Glob(filepath.Join(root, directory, "*.md"))
 		require.NoError(t, err)
 		files = append(files, pages...)

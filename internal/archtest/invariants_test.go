@@ -18,7 +18,7 @@ func TestInvariants_Documented(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, broken)
 	require.GreaterOrEqual(t, len(texts), 24)
-	const page, start, end = "../../docs/architecture.md", "<!-- invariants -->\n", "<!-- /invariants -->"
+	const page, start, end = "../../docs/explanation/architecture.md", "<!-- invariants -->\n", "<!-- /invariants -->"
 	before, rest, ok := strings.Cut(goldentest.Read(t, page), start)
 	require.True(t, ok)
 	_, after, ok := strings.Cut(rest, end)

@@ -18,8 +18,8 @@ import (
 const errorsPage = "# Error codes of the management API\n\n" +
 	"This page is for authors of clients of the management API and of the APIs of the engine. It lists the codes (`errorCode`) with the\n" +
 	"status and the default `errorSummary` of the response. An error may have a more specific summary; `errorCauses` names the members of\n" +
-	"the request that caused it. `go test ./internal/rest -update` generates this page. [errors.md](../errors.md) describes the errors of\n" +
-	"the SCIM server and the exit codes of the commands.\n\n" +
+	"the request that caused it. `go test ./internal/rest -update` generates this page. [errors.md](../reference/errors.md) describes the\n" +
+	"errors of the SCIM server and the exit codes of the commands.\n\n" +
 	"| Code | Status | Cause | Summary |\n" +
 	"|---|---:|---|---|\n"
 

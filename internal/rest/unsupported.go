@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Unsupported is an operation of the vendor's API (docs/client-libraries.md) that the management API does not implement. It requires the
-// credentials and the scopes, searches for the entity and returns CodeUnsupported (on an OAuth endpoint in OAuth form), whatever the body.
-// It is not part of the OpenAPI document.
+// Unsupported is an operation of the vendor's API (docs/howto/client-libraries.md) that the management API does not implement. It requires
+// the credentials and the scopes, searches for the entity and returns CodeUnsupported (on an OAuth endpoint in OAuth form), whatever the
+// body. It is not part of the OpenAPI document.
 type Unsupported[Req any] struct {
 	ID     string
 	Route  string // method, space, path template

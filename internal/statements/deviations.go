@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// deviationColumns are the columns of docs/deviations.md.
+// deviationColumns are the columns of docs/reference/deviations.md.
 const deviationColumns = 5
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
@@ -16,8 +16,9 @@ var codeSpan = regexp.MustCompile("`([^`]+)`")
 // testName parses the name of a test: the package, given by its directory or the end of it, the function, and a subtest.
 var testName = regexp.MustCompile(`^(?:(.+)[./])?((?:Test|Fuzz)\w*)(?:/.*)?$`)
 
-// CheckDeviations returns a sentence for each row of docs/deviations.md without a document, switch or test, or with a test that does not
-// exist. A test is named with its directory, mgmtapi/internal/hooks/calls/TestCall_Limits, or with its package, hooks.TestCall_Limits.
+// CheckDeviations returns a sentence for each row of docs/reference/deviations.md without a document, switch or test, or with a test that
+// does not exist. A test is named with its directory, mgmtapi/internal/hooks/calls/TestCall_Limits, or with its package,
+// hooks.TestCall_Limits.
 func CheckDeviations(page string, tests []Test) []string {
 	var broken []string
 	report := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }

@@ -105,7 +105,7 @@ A test of ` + "`internal/statements`" + ` generates this page, and fails if a st
 
     // Proves A-hooks-12, A-hooks-13.
 
-[deviations.md](../deviations.md) lists the defaults that differ from a document, and the switches that select the documented ` +
+[deviations.md](../reference/deviations.md) lists the defaults that differ from a document, and the switches that select the documented ` +
 	`behavior. The test of such a statement enables the switch.
 
 %d statements.

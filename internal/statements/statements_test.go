@@ -36,7 +36,7 @@ func TestStatements_Proved(t *testing.T) {
 func TestDeviations_NameTests(t *testing.T) {
 	tests, err := Scan(root)
 	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join(root, "docs", "deviations.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "reference", "deviations.md"))
 	require.NoError(t, err)
 	for _, broken := range CheckDeviations(string(page), tests) {
 		t.Error(broken)

@@ -32,10 +32,12 @@ func TestRules_Complete(t *testing.T) {
 	require.ErrorContains(t, err, `unknown leniency "laziness"`)
 }
 
-// TestRules_Documented checks that docs/leniencies.md contains the table of the rules.
+// TestRules_Documented checks that docs/reference/leniencies.md contains the table of the rules.
 func TestRules_Documented(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString(`# Nonstandard requests that the SCIM server accepts
+
+This page is for operators of the SCIM server, and for developers of clients.
 
 Some provisioning clients send requests that RFC 7643 and RFC 7644 do not allow or do not define. A leniency is a rule by which the ` +
 		`SCIM server accepts such a request
@@ -54,6 +56,6 @@ This table is generated from the rules in ` + "`scim/lenient`" + ` (` + "`go tes
 	for _, r := range lenient.Rules() {
 		doc.WriteString("| `" + r.Name + "` | " + r.Accepts + " | " + r.SentBy + " | " + r.RFC + " |\n")
 	}
-	path := filepath.Join("..", "..", "docs", "leniencies.md")
+	path := filepath.Join("..", "..", "docs", "reference", "leniencies.md")
 	goldentest.Check(t, path, doc.String())
 }

@@ -46,8 +46,9 @@ const maxBody = 64 << 20
 
 // All returns the table. The caller may change the slice.
 //
-// To add a quirk, add a row to the file of its subject and an example to quirks_test.go. Two pages list each quirk: docs/quirks.md (written
-// by the tests of this package with -update) and docs/clients.md (written by TestProfiles_BreakOnListedQuirks in cmd/internal/truth with
+// To add a quirk, add a row to the file of its subject and an example to quirks_test.go. Two pages list each quirk:
+// docs/reference/quirks.md (written by the tests of this package with -update) and docs/reference/clients.md (written by
+// TestProfiles_BreakOnListedQuirks in cmd/internal/truth with
 // -update).
 //
 // If several quirks are active, an earlier row is applied closer to the server. Chaos is applied last, to the response that the other
@@ -147,7 +148,7 @@ func WriteTable(w io.Writer) error {
 	return err
 }
 
-// Markdown returns the table in Markdown, for docs/quirks.md.
+// Markdown returns the table in Markdown, for docs/reference/quirks.md.
 func Markdown() string {
 	var b strings.Builder
 	for _, category := range []Category{Profile, Fault, Chaos} {

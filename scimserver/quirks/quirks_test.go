@@ -385,14 +385,16 @@ func TestQuirks_PassInvalidBodies(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, s.ask(t, "PATCH /Groups/PEOPLE", `[]`).status)
 }
 
-// TestMarkdown_UpToDate checks that docs/quirks.md contains the table of the quirks.
+// TestMarkdown_UpToDate checks that docs/reference/quirks.md contains the table of the quirks.
 func TestMarkdown_UpToDate(t *testing.T) {
-	file := filepath.Join("..", "..", "docs", "quirks.md")
+	file := filepath.Join("..", "..", "docs", "reference", "quirks.md")
 	got := introduction + quirks.Markdown()
 	goldentest.Check(t, file, got)
 }
 
 const introduction = `# Quirks
+
+This page is for developers of provisioning clients.
 
 A quirk is a deviation that the SCIM server simulates, to test a provisioning client against the behavior of real servers. There are ` +
 	`three categories: profiles (behavior of known products), faults (defects on every
@@ -406,7 +408,7 @@ scimwright serve scim --list-quirks
 ` + "```" + `
 
 In a running sandbox, read and replace the quirks of a service provider (` + "`default`, `chat`" +
-	` or another [tenant](tenants.md)) through the sandbox API:
+	` or another [tenant](../howto/tenants.md)) through the sandbox API:
 
 ` + "```" + `
 TOKEN=... BASE=http://127.0.0.1:8080       # the API token and the address that the sandbox printed

@@ -54,7 +54,7 @@ var flagHelp = kong.Vars{
 		"127.0.0.1:8090 (serve engine).",
 	"doctorConfig": "Configuration file of serve engine: check it, its address and its database.",
 	"doctorDB":     "Database: sqlite:PATH or postgres://... Default: that of the configuration file, or sqlite:scimwright-engine.db.",
-	"engineConfig": "YAML file with settings, tokens and apps; see docs/daemon.md. SIGHUP reads it again.",
+	"engineConfig": "YAML file with settings, tokens and apps; see docs/howto/daemon.md. SIGHUP reads it again.",
 	"engineDB": "Database: sqlite:PATH or postgres://... Default: sqlite:scimwright-engine.db. Several daemons may share a PostgreSQL " +
 		"database.",
 	"engineLostKey":     "Start although no key decrypts some secrets; write them again.",
@@ -80,13 +80,13 @@ var flagHelp = kong.Vars{
 		"private networks). " +
 		"Default: any if --listen is a loopback address, else private.",
 	"engineTraceHost": "Host of targets to which the trace context is sent (repeatable), or * for all. Default: none. The variables OTEL_* " +
-		"of OpenTelemetry enable and configure traces; see docs/daemon.md.",
+		"of OpenTelemetry enable and configure traces; see docs/howto/daemon.md.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
 	"benchJSON": "Write the result to a file as JSON. If FILE is -, standard output has only JSON.",
 	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +
 		"instead ends when all users exist.",
-	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md. All other flags apply to " +
+	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2 (docs/howto/tenants.md). All other flags apply to " +
 		"/scim/v2, the tenant named default.",
 }
 
@@ -146,7 +146,7 @@ type sandboxCommand struct {
 	consoleFlags
 	Guard   int      `help:"${guard}" placeholder:"N"`
 	Quirk   []string `help:"Simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
-	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md." placeholder:"FILE"`
+	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2 (docs/howto/tenants.md)." placeholder:"FILE"`
 }
 
 // Run starts the sandbox, prints its addresses, and waits until it stops.
@@ -213,7 +213,7 @@ type serveSCIMCommand struct {
 	Token     []string `help:"${token}" placeholder:"TOKEN[;OPTION...]" env:"SCIMWRIGHT_SCIM_TOKEN"`
 	ReadToken []string `help:"Same as --token with the option read-only (repeatable)." name:"read-token" placeholder:"TOKEN[;OPTION...]"`
 	Strict    bool     `help:"Reject nonstandard requests, including those that known clients send." xor:"leniency"`
-	Lenient   []string `help:"Accept only this nonstandard input; docs/leniencies.md lists the names." placeholder:"NAME,..." xor:"leniency"`
+	Lenient   []string `help:"Accept only this nonstandard input (docs/reference/leniencies.md)." placeholder:"NAME,..." xor:"leniency"`
 	Schemas   string   `help:"Also serve the resource types and extensions in *.json of this directory." placeholder:"DIR" type:"existingdir"`
 	Quirk     []string `help:"Quirk of the server, a simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants   string   `help:"${tenants}" placeholder:"FILE"`

@@ -47,8 +47,8 @@ func output(t *testing.T, name string, args ...string) []byte {
 	return out
 }
 
-// backupOf copies a database while a daemon uses it, as docs/operating.md describes. restore returns the URL of a new database with the
-// content of the copy.
+// backupOf copies a database while a daemon uses it, as docs/howto/operating.md describes. restore returns the URL of a new database with
+// the content of the copy.
 func backupOf(t *testing.T, databaseURL string) (restore func() string) {
 	t.Helper()
 	if path, ok := strings.CutPrefix(databaseURL, "sqlite:"); ok {

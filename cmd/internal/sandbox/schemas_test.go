@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// The server accepts the documents in docs/custom-schemas.md.
+// The server accepts the documents in docs/howto/custom-schemas.md.
 func TestSchemas_DocumentedExamplesServed(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "custom-schemas.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "howto", "custom-schemas.md"))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	documents := strings.Split(string(page), "```json\n")[1:]

@@ -113,7 +113,7 @@ func TestProfiles_EveryStepCanFail(t *testing.T) {
 	}
 }
 
-// docs/clients.md lists the quirks that break a client, and the steps that fail: the verdicts of the profiles for each quirk.
+// docs/reference/clients.md lists the quirks that break a client, and the steps that fail: the verdicts of the profiles for each quirk.
 func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	t.Parallel()
 	if !goldentest.Updating() {
@@ -141,11 +141,13 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	for _, name := range names {
 		list += rows[name]
 	}
-	file := filepath.Join(repository, "docs", "clients.md")
+	file := filepath.Join(repository, "docs", "reference", "clients.md")
 	goldentest.Check(t, file, list)
 }
 
 const clientsIntroduction = `# Clients
+
+This page is for developers of SCIM servers.
 
 This page lists the known provisioning clients that do not work completely with a server that has a quirk. A quirk is a deviation ` +
 	`that the SCIM server can simulate ([quirks.md](quirks.md)).

@@ -474,7 +474,7 @@ const exchangesHead = `# Requests of each sequence
 
 This page lists every sequence of the engine. A sequence consists of the requests that bring one user or group of a target into its ` +
 	`desired state
-([engine.md](../engine.md) defines the terms). There are rows for both styles and both fallbacks:
+([engine.md](../reference/engine.md) defines the terms). There are rows for both styles and both fallbacks:
 
 | Style or fallback | Meaning |
 |---|---|
@@ -489,8 +489,8 @@ A row without a fallback is the same for both. The style ` + "`auto`" + ` is ` +
 
 The column "Requests" has each request with the status of its response. Of the body of a PATCH, it has the operations. It omits all ` +
 	`other bodies, the paging parameters, and the URL encoding of filters.
-The column "Outcome" has the outcome of the sequence ([outcomes](../engine.md#outcomes)) and the operation. The style of each row is ` +
-	`a link to the golden file with the complete exchange,
+The column "Outcome" has the outcome of the sequence ([outcomes](../reference/engine.md#outcomes)) and the operation. The style of each ` +
+	`row is a link to the golden file with the complete exchange,
 with which the tests compare the requests of the engine. ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + ` ` +
 	`generates this page from these files.
 `

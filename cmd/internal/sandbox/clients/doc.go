@@ -5,6 +5,6 @@
 //
 //	SCIMWRIGHT_TEST_CLIENTS=1 go test -v -run 'ExternallyValid|Library|Libraries' ./cmd/internal/sandbox
 //
-// If the variable is the path of a directory, the installed packages are kept there for the next run. docs/client-libraries.md describes
-// the errors of the libraries.
+// If the variable is the path of a directory, the installed packages are kept there for the next run. docs/howto/client-libraries.md
+// describes the errors of the libraries.
 package clients

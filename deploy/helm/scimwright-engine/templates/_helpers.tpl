@@ -43,7 +43,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Values that contradict each other end the installation with an error. */}}
 {{- define "engine.check" -}}
 {{- if not .Values.secrets.existingSecret }}
-{{- fail "secrets.existingSecret is required: a secret with the files key and admin-token (docs/operating.md)" }}
+{{- fail "secrets.existingSecret is required: a secret with the files key and admin-token (docs/howto/operating.md)" }}
 {{- end }}
 {{- if and .Values.database.existingSecret .Values.database.sqlite.enabled }}
 {{- fail "database.existingSecret and database.sqlite.enabled exclude each other" }}

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
 )
 
-// unsupported lists the operations below /api/v1/apps/{appId} that the vendor's API has (docs/client-libraries.md) and this API does not
-// implement. Their response is 501. GET requires the scope for reading applications, the other methods the scope for changing them.
+// unsupported lists the operations below /api/v1/apps/{appId} that the vendor's API has (docs/howto/client-libraries.md) and this API does
+// not implement. Their response is 501. GET requires the scope for reading applications, the other methods the scope for changing them.
 var unsupported = []struct{ id, do string }{
 	{"listCsrsForApplication", "GET /credentials/csrs"},
 	{"generateCsrForApplication", "POST /credentials/csrs"},

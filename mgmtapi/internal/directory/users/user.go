@@ -201,8 +201,8 @@ func (l statusLink) when(only func(*model.User) bool) statusLink {
 }
 
 // linksByStatus lists the links of a user in addition to those to itself, its schema and its type. The specification of the management API
-// (docs/deviations.md) also lists some links whose operation is then rejected: suspend in most statuses, and the links about a password for
-// users without a password.
+// (docs/reference/deviations.md) also lists some links whose operation is then rejected: suspend in most statuses, and the links about a
+// password for users without a password.
 var linksByStatus = map[model.UserStatus][]statusLink{
 	model.UserStaged:      {linkActivate},
 	model.UserProvisioned: {linkSuspend, linkReset, linkReactivate, linkDeactivate},
