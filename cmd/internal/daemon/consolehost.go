@@ -17,8 +17,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// consoleBase is the prefix of the paths of the console.
-const consoleBase = "/console"
+// ConsoleBase is the prefix of the paths of the console.
+const ConsoleBase = "/console"
 
 // consolePrefix begins the ids of the tokens that logins with a one-time code create.
 const consolePrefix = "console-"
@@ -105,7 +105,7 @@ func (d *Daemon) newConsole(ctx context.Context, g *guard, audit *recorder, api 
 	}
 	return console.New(console.Options{
 		Host:  &consoleHost{names: names{d.store}, guard: g, audit: audit, db: d.db, now: time.Now},
-		Reads: console.ReadsOf(d.engine), API: api, Prefix: desiredapi.DefaultPrefix, Scheme: "Bearer", Sessions: sessions, Base: consoleBase,
+		Reads: console.ReadsOf(d.engine), API: api, Prefix: desiredapi.DefaultPrefix, Scheme: "Bearer", Sessions: sessions, Base: ConsoleBase,
 		Management: api, Sections: []console.Section{connect.New(connect.Options{
 			Backend: &connect.Desired{Prefix: desiredapi.DefaultPrefix}, Test: d.engine.Targets().Test,
 		})},
@@ -121,12 +121,12 @@ func (d *Daemon) consoleURL(ctx context.Context, base string) string {
 	case d.console == nil:
 		return ""
 	case d.options.ConsoleOpen:
-		return base + consoleBase + "/"
+		return base + ConsoleBase + "/"
 	}
 	path, err := d.console.LoginPath(ctx)
 	if err != nil {
 		d.options.Logger.WarnContext(ctx, "no login link for the console", "error", err)
-		return base + consoleBase + "/"
+		return base + ConsoleBase + "/"
 	}
 	return base + path
 }
