@@ -85,8 +85,10 @@ type console struct {
 	pages      map[string]func() (*template.Template, error)
 	funcs      template.FuncMap
 	operations map[string]control.Operation
-	actions    map[string]Row // the actions by operation
-	links      []Link         // of the navigation
+	actions    map[string]Row  // the actions by operation
+	links      []Link          // of the navigation
+	mounted    map[string]bool // paths of pages of sections
+	offerings  []Offering
 	failures   failures
 	feed       feed
 
@@ -116,7 +118,7 @@ func New(o Options) (*Console, error) {
 	o.Prefix, o.Scheme = cmp.Or(o.Prefix, control.DefaultPrefix), cmp.Or(o.Scheme, "Bearer")
 	c := &console{
 		o: o, log: o.Logger, pages: map[string]func() (*template.Template, error){}, operations: operations(o.Prefix),
-		opened: map[string]string{}, actions: maps.Clone(actions), links: engineLinks(),
+		opened: map[string]string{}, actions: maps.Clone(actions), links: engineLinks(), mounted: map[string]bool{},
 	}
 	c.feed.reads, c.lags.reads, c.labels.host = o.Reads, o.Reads, o.Host
 	if err := c.definePages(); err != nil {

@@ -30,6 +30,13 @@ type Section interface {
 	Mount(f *Frame) error
 }
 
+// Offering is a Section with actions on the page of the connection of an app.
+type Offering interface {
+	Section
+	// Offer returns the actions for an app in its present state.
+	Offer(ctx context.Context, v *Visit, app string) []Action
+}
+
 // Link is a link in the navigation.
 type Link struct {
 	Label, Path string // the path is below the base
@@ -61,6 +68,9 @@ func (c *console) linksFor(r *http.Request, v *Visit) (shown []Link) {
 // addSections adds the pages, links and actions of the sections.
 func (c *console) addSections(mux *http.ServeMux) error {
 	for _, s := range c.o.Sections {
+		if o, ok := s.(Offering); ok {
+			c.offerings = append(c.offerings, o)
+		}
 		for id, r := range s.Actions() {
 			if _, taken := c.actions[id]; taken || r.Path == "" {
 				return fmt.Errorf("console: the action %s is defined twice, or has no path", id)
@@ -88,6 +98,7 @@ type Frame struct {
 
 // Get adds a page at a path below the base, in the form of http.ServeMux.
 func (f *Frame) Get(path string, page Page) {
+	f.c.mounted[path] = true
 	f.mux.Handle("GET "+f.c.o.Base+path, f.c.admitted(f.c.inside(page)))
 }
 
@@ -125,6 +136,17 @@ func (f *Frame) Templates(files fs.FS, names ...string) error {
 // Write sends a page. The template has data as .D.
 func (f *Frame) Write(w http.ResponseWriter, r *http.Request, v *Visit, page, title string, data any) {
 	f.c.write(w, r, v, http.StatusOK, page, title, data)
+}
+
+// WriteStatus sends a page with a status.
+func (f *Frame) WriteStatus(w http.ResponseWriter, r *http.Request, v *Visit, status int, page, title string, data any) {
+	f.c.write(w, r, v, status, page, title, data)
+}
+
+// Forget discards what the overview has cached, after a change of the apps.
+func (f *Frame) Forget() {
+	f.c.lags.forget()
+	f.c.labels.forget()
 }
 
 // Problem sends the page of an error of an API.
@@ -181,6 +203,9 @@ func (f *Frame) List(ctx context.Context, v *Visit, path string, query url.Value
 	}
 	return "", nil
 }
+
+// FormToken returns the token of the forms of the session.
+func (v *Visit) FormToken() string { return v.session.CSRF }
 
 // Caller returns the caller of the session.
 func (v *Visit) Caller() Caller { return v.caller }

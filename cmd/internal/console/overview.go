@@ -132,6 +132,12 @@ func (l *labels) of(ctx context.Context, tenant string) (labeled, error) {
 	return found, nil
 }
 
+func (l *labels) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = nil
+}
+
 func (c *console) overview(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if !v.caller.May(engine.AccessRead) {
 		c.fail(w, r, v, http.StatusForbidden, "You may not read the state of the engine.", "Log in with a token that has the permission read.")

@@ -343,6 +343,7 @@ type TargetPage struct {
 	Traits  []Trait
 	// Settings is the app in the desired state with its mapping, as JSON. It is empty if the API has no such document.
 	Settings string
+	Offers   []Action // of sections
 }
 
 // Trait is a detected deviation of a target.
@@ -369,6 +370,9 @@ func (c *console) target(w http.ResponseWriter, r *http.Request, v *Visit) {
 		return
 	}
 	p.Settings = string(settings)
+	for _, o := range c.offerings {
+		p.Offers = append(p.Offers, o.Offer(r.Context(), v, h.ID)...)
+	}
 	p.Traits = traitsOf(h.App.Learned, c.o.Now())
 	c.write(w, r, v, http.StatusOK, "target", "Connection of "+h.App.Label, p)
 }

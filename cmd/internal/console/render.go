@@ -71,7 +71,7 @@ func (c *console) definePages() error {
 	c.funcs = template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return script },
 		"base": func() string { return c.o.Base }, "product": func() string { return c.o.Product },
-		"managed": func() bool { return len(c.o.Sections) > 0 },
+		"mounted": func(path string) bool { return c.mounted[path] },
 		"clock":   clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": look.Indent,
 		"num":     num,
 		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration, "isURL": isURL,

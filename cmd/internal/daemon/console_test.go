@@ -147,3 +147,59 @@ func TestConsole_LoginLinkOnTerminal(t *testing.T) {
 		require.Equal(t, terminal, strings.Contains(welcome.String(), "code="), welcome.String())
 	}
 }
+
+// The page that connects an app writes it to the desired state, keeps the members that the form does not have, and requires permissions.
+func TestConsole_ConnectsApp(t *testing.T) {
+	each(t, func(t *testing.T, db string) {
+		d, _ := start(t, daemon.Options{DB: db})
+		c, w := callerOf(t, d), openWindow(t, d)
+		_, page := w.send(http.MethodGet, strings.TrimPrefix(d.Ready().ConsoleURL, d.Ready().BaseURL), nil)
+		require.Contains(t, page, `href="/console/connect"`)
+		served, base := newTarget(t)
+		served.Token = "token-of-the-target"
+		form := func(pairs ...string) url.Values {
+			values := url.Values{"create": {"true"}, "update": {"true"}, "scheme": {"BEARER"}, "do": {"save"}}
+			for i := 0; i+1 < len(pairs); i += 2 {
+				values.Set(pairs[i], pairs[i+1])
+			}
+			return values
+		}
+		_, page = w.post("/console/connect", form("id", "crm", "baseUrl", base, "secret", "wrong-token", "do", "test"))
+		require.Contains(t, page, "The connection does not work")
+		require.NotContains(t, page, "wrong-token")
+		_, page = w.post("/console/connect", form("id", "crm", "baseUrl", base, "secret", served.Token, "do", "test"))
+		require.Contains(t, page, "The connection works")
+		_, page = w.post("/console/connect", form("id", "crm", "baseUrl", base, "secret", served.Token))
+		require.Contains(t, page, "The app is connected.")
+		_, page = w.post("/console/connect", form("id", "crm", "baseUrl", base, "secret", served.Token))
+		require.Contains(t, page, "An app with this id exists")
+		_, page = w.post("/console/connect", form("id", "Not Valid/", "baseUrl", "ftp://x", "secret", served.Token))
+		require.Contains(t, page, "Nothing was stored.")
+
+		c.do(http.StatusOK, http.MethodPut, "/apps/wiki", `{"version":7,"target":{"baseUrl":"`+base+`","rate":3,"pushGroups":true,"auth":{"secret":"x"}},`+
+			`"mapping":{"attributes":{"login":"string"},"rules":[{"target":"userName","expression":"user.login"}]}}`, &struct{}{})
+		require.Contains(t, w.get("/console/connect?app=wiki"), "Change the connection")
+		_, page = w.post("/console/connect", form("app", "wiki", "baseUrl", base+"/v2", "secret", served.Token))
+		require.Contains(t, page, "The connection is changed.")
+		var app struct {
+			Version int64
+			Target  struct {
+				BaseURL                 string
+				Rate                    float64
+				CreateUsers, PushGroups bool
+			}
+			Mapping struct{ Rules []struct{ Target string } }
+		}
+		c.do(http.StatusOK, http.MethodGet, "/apps/wiki", "", &app)
+		require.Equal(t, int64(8), app.Version)
+		require.Equal(t, base+"/v2", app.Target.BaseURL)
+		require.Equal(t, []any{float64(3), true, false}, []any{app.Target.Rate, app.Target.CreateUsers, app.Target.PushGroups})
+		require.Equal(t, "userName", app.Mapping.Rules[0].Target)
+
+		_, page = w.post("/console/do/deleteApp", url.Values{"app": {"wiki"}, "version": {"9"}})
+		require.Contains(t, page, "Type wiki to confirm")
+		_, page = w.post("/console/do/deleteApp", url.Values{"app": {"wiki"}, "version": {"9"}, "typed": {"wiki"}})
+		require.Contains(t, page, "The app is deleted.")
+		c.do(http.StatusNotFound, http.MethodGet, "/apps/wiki", "")
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/cmd/internal/console/connect"
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
@@ -105,6 +106,9 @@ func (d *Daemon) newConsole(ctx context.Context, g *guard, audit *recorder, api 
 	return console.New(console.Options{
 		Host:  &consoleHost{names: names{d.store}, guard: g, audit: audit, db: d.db, now: time.Now},
 		Reads: console.ReadsOf(d.engine), API: api, Prefix: desiredapi.DefaultPrefix, Scheme: "Bearer", Sessions: sessions, Base: consoleBase,
+		Management: api, Sections: []console.Section{connect.New(connect.Options{
+			Backend: &connect.Desired{Prefix: desiredapi.DefaultPrefix}, Test: d.engine.Targets().Test,
+		})},
 		Product: "engine", Hosts: d.options.ConsoleHosts, Proxies: d.options.TrustedProxies, Open: d.options.ConsoleOpen, Rate: &d.rate,
 		Done: d.stopping.Done(), Logger: d.options.Logger,
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/cmd/internal/console/connect"
 	"github.com/scimwright/scimwright/cmd/internal/console/manage"
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/cmd/internal/console/suite"
@@ -162,7 +163,10 @@ func (s *Sandbox) newConsole(
 	if err != nil {
 		return nil, err
 	}
-	sections := []console.Section{manage.New(manage.Options{SCIM: p.readSCIM()}), suite.NewSection(p.suite, base)}
+	sections := []console.Section{
+		connect.New(connect.Options{Backend: &connect.Management{Self: base}, Test: p.engine.Targets().Test}),
+		manage.New(manage.Options{SCIM: p.readSCIM()}), suite.NewSection(p.suite, base),
+	}
 	hosts := s.options.ConsoleHosts
 	if public, err := url.Parse(s.options.BaseURL); err == nil && public.Hostname() != "" {
 		hosts = append([]string{public.Hostname()}, hosts...)

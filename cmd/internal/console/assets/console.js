@@ -31,12 +31,18 @@
     try { await navigator.clipboard.writeText(document.getElementById(id).textContent); e.target.textContent = "Copied"; }
     catch { getSelection().selectAllChildren(document.getElementById(id)); e.target.textContent = "Selected: press Ctrl-C"; }
   });
+  // Fields that depend on the value of a selection: data-for has the name of the selection and the value.
+  for (const choice of document.querySelectorAll("select[data-switch]")) {
+    const show = () => { for (const e of document.querySelectorAll(`[data-for^="${choice.name} "]`)) e.hidden = e.dataset.for !== `${choice.name} ${choice.value}`; };
+    choice.addEventListener("change", show);
+    show();
+  }
   // A form is sent once, also after a double click.
   document.addEventListener("submit", e => {
     if (e.defaultPrevented || e.target.method !== "post") return;
     if (e.target.dataset.sent) { e.preventDefault(); return; }
     e.target.dataset.sent = "1";
-    setTimeout(() => { const b = $("button:not([type=button])", e.target); if (b) b.setAttribute("aria-busy", "true"); });
+    setTimeout(() => { const b = e.submitter || $("button:not([type=button])", e.target); if (b) b.setAttribute("aria-busy", "true"); });
   });
   addEventListener("pageshow", () => { for (const f of document.forms) delete f.dataset.sent; });
 
