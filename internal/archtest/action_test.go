@@ -47,10 +47,11 @@ func TestAction_Run(t *testing.T) {
 	tool := filepath.Join(dir, "tool")
 	require.NoError(t, os.WriteFile(tool, []byte(`#!/usr/bin/env bash
 for arg in "$@"; do case "$arg" in --output=markdown=*) md="${arg#*markdown=}" ;; esac; done
-[ "$CODE" = 2 ] || echo "# Report" >"$md"
+[ "$CODE" = 2 ] || printf '# Report\n\n> Not reached\n' >"$md"
 printf '%s\n' "100% wrong" "Try this." >&2
 exit "$CODE"
 `), 0o700)) //nolint:gosec // a program
+	const report = "# Report\n\n> Not reached\n"
 	for code, verdict := range map[int]string{0: "clean", 1: "findings", 2: "untested", 3: "untested"} {
 		t.Run(fmt.Sprintf("exit code %d", code), func(t *testing.T) {
 			env := []string{fmt.Sprintf("CODE=%d", code), "TOOL=" + tool, "REPORTS=" + filepath.Join(t.TempDir(), "reports")}
@@ -64,11 +65,11 @@ exit "$CODE"
 				require.Contains(t, output, "::error title=The inputs of the action are not valid::100%25 wrong%0ATry this.\n")
 				require.Contains(t, summary, "## The inputs of the action are not valid\n\n````text\n100% wrong\nTry this.\n````\n")
 			case 3:
-				require.Contains(t, output, "::error title=The SCIM server could not be tested::")
-				require.Equal(t, "# Report\n", summary)
+				require.Contains(t, output, "::error title=The SCIM server could not be tested::Not reached\n")
+				require.Equal(t, report, summary)
 			default:
 				require.NotContains(t, output, "::error")
-				require.Equal(t, "# Report\n", summary)
+				require.Equal(t, report, summary)
 			}
 		})
 	}
