@@ -214,7 +214,7 @@ var Rules = []Rule{
 	{Package: "cmd/internal/console/tables", May: []string{"internal/sqldb"}, Why: "the tables of the console are opened in one place"},
 	{Package: "cmd/internal/console/session", May: []string{"cmd/internal/console/tables", "internal/seal", "internal/sqldb"},
 		Tests: testDatabases,
-		Why: "sessions depend neither on the pages nor on what the credentials give access to"},
+		Why:   "sessions depend neither on the pages nor on what the credentials give access to"},
 	{Package: "cmd/internal/console/connect", May: []string{"cmd/internal/console", "engine", "engine/control/client", "internal/seal"},
 		Why: "the page that connects apps calls the APIs of its host, and has no part of the server"},
 	{Package: "cmd/internal/console/suite", May: []string{

@@ -92,8 +92,9 @@ func BenchmarkPages(b *testing.B) {
 	require.NoError(b, err)
 	large := "/apps/" + benchLarge
 	for name, path := range map[string]string{
-		"overview": "/", "overview-uncached": "/", "search": "/?q=0999", "app": large, "people": large + "/people", "failed": large + "/people?status=failed",
-		"tasks": large + "/tasks", "requests": "/requests", "filtered": "/requests?status=5xx",
+		"overview": "/", "overview-uncached": "/", "search": "/?q=0999", "app": large, "people": large + "/people",
+		"failed": large + "/people?status=failed",
+		"tasks":  large + "/tasks", "requests": "/requests", "filtered": "/requests?status=5xx",
 	} {
 		b.Run(name, func(b *testing.B) {
 			cpu := processor()

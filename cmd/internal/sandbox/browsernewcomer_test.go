@@ -146,7 +146,8 @@ func TestBrowser_NewcomerKeyboard(t *testing.T) {
 		t.Helper()
 		n.Wait(`document.readyState === "complete"`)
 		for range 60 {
-			if n.Eval(`document.activeElement.getAttribute("aria-label") || document.activeElement.innerText.trim() || document.activeElement.name`) == text {
+			name := n.Eval(`(e => e.getAttribute("aria-label") || e.innerText.trim() || e.name)(document.activeElement)`)
+			if name == text {
 				require.NotEqual(t, "none", n.Eval(`getComputedStyle(document.activeElement).outlineStyle`), "the focus is visible")
 				return
 			}

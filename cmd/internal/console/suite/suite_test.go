@@ -207,7 +207,8 @@ func TestClose_EndsRun(t *testing.T) {
 func TestStore_Outline(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		runner, store := newRunner(t, db, nil)
-		id, err := runner.Start(t.Context(), suite.Input{URL: newTarget(t).url, Token: secret, Profiles: []string{"rfc"}, ReadOnly: true, Consent: true})
+		id, err := runner.Start(t.Context(),
+			suite.Input{URL: newTarget(t).url, Token: secret, Profiles: []string{"rfc"}, ReadOnly: true, Consent: true})
 		require.NoError(t, err)
 		ended(t, runner)
 		whole, err := store.Report(t.Context(), id)
@@ -238,7 +239,8 @@ func BenchmarkReports(b *testing.B) {
 	target := newTarget(b)
 	var ids []string
 	for range 2 {
-		id, err := runner.Start(b.Context(), suite.Input{URL: target.url, Token: secret, Profiles: []string{"rfc", "okta", "entra"}, Consent: true})
+		id, err := runner.Start(b.Context(),
+			suite.Input{URL: target.url, Token: secret, Profiles: []string{"rfc", "okta", "entra"}, Consent: true})
 		require.NoError(b, err)
 		ended(b, runner)
 		ids = append(ids, id)
