@@ -17,8 +17,14 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// ConsoleBase is the prefix of the paths of the console.
-const ConsoleBase = "/console"
+// consoleBase is the prefix of the paths of the console.
+const consoleBase = "/console"
+
+// ConsoleOf returns the base URL of the console of a daemon with the given URL of the engine. ok is false for a URL of another server.
+func ConsoleOf(engineURL string) (base string, ok bool) {
+	base, ok = strings.CutSuffix(engineURL, desiredapi.DefaultPrefix)
+	return base + consoleBase, ok
+}
 
 // consolePrefix begins the ids of the tokens that logins with a one-time code create.
 const consolePrefix = "console-"
@@ -105,7 +111,7 @@ func (d *Daemon) newConsole(ctx context.Context, g *guard, audit *recorder, api 
 	}
 	return console.New(console.Options{
 		Host:  &consoleHost{names: names{d.store}, guard: g, audit: audit, db: d.db, now: time.Now},
-		Reads: console.ReadsOf(d.engine), API: api, Prefix: desiredapi.DefaultPrefix, Scheme: "Bearer", Sessions: sessions, Base: ConsoleBase,
+		Reads: console.ReadsOf(d.engine), API: api, Prefix: desiredapi.DefaultPrefix, Scheme: "Bearer", Sessions: sessions, Base: consoleBase,
 		Management: api, Sections: []console.Section{connect.New(connect.Options{
 			Backend: &connect.Desired{Prefix: desiredapi.DefaultPrefix}, Test: d.engine.Targets().Test,
 		})},
@@ -121,12 +127,12 @@ func (d *Daemon) consoleURL(ctx context.Context, base string) string {
 	case d.console == nil:
 		return ""
 	case d.options.ConsoleOpen:
-		return base + ConsoleBase + "/"
+		return base + consoleBase + "/"
 	}
 	path, err := d.console.LoginPath(ctx)
 	if err != nil {
 		d.options.Logger.WarnContext(ctx, "no login link for the console", "error", err)
-		return base + ConsoleBase + "/"
+		return base + consoleBase + "/"
 	}
 	return base + path
 }

@@ -22,10 +22,10 @@ func (d *Daemon) printConsole(w io.Writer) {
 		fmt.Fprintf(w, "console       %s\n              (logs in once, within an hour; later, log in with a token, or print a new link with\n"+
 			"              \"scimwright console link\")\n", d.ready.ConsoleURL)
 	case d.options.ReadyFile != "":
-		fmt.Fprintf(w, "console       %s%s/   (log in with a token, or with the link in the file %s)\n", d.ready.BaseURL, ConsoleBase,
+		fmt.Fprintf(w, "console       %s%s/   (log in with a token, or with the link in the file %s)\n", d.ready.BaseURL, consoleBase,
 			d.options.ReadyFile)
 	default:
-		fmt.Fprintf(w, "console       %s%s/   (log in with a token)\n", d.ready.BaseURL, ConsoleBase)
+		fmt.Fprintf(w, "console       %s%s/   (log in with a token)\n", d.ready.BaseURL, consoleBase)
 	}
 }
 

@@ -93,8 +93,8 @@ func (d *Daemon) handler(ctx context.Context) (http.Handler, error) {
 	if d.console, err = d.newConsole(ctx, g, d.audit, served); err != nil {
 		return nil, err
 	}
-	mux.Handle(ConsoleBase+"/", d.console)
-	mux.Handle("GET /{$}", http.RedirectHandler(ConsoleBase+"/", http.StatusSeeOther))
+	mux.Handle(consoleBase+"/", d.console)
+	mux.Handle("GET /{$}", http.RedirectHandler(consoleBase+"/", http.StatusSeeOther))
 	return served, nil
 }
 
