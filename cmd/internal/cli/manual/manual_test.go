@@ -109,8 +109,8 @@ func TestCompletion_Zsh(t *testing.T) {
 	}
 }
 
-// zshFirstTab loads the function of the directory $1 and completes the words after it, as the first completion of a shell does. It defines the
-// functions of the completion system of zsh, which works only in an interactive shell: each prints what it would offer.
+// zshFirstTab loads the function of the directory $1 and completes the words after it, as the first completion of a shell does. It defines
+// the functions of the completion system of zsh, which works only in an interactive shell: each prints what it would offer.
 const zshFirstTab = `fpath=($1 $fpath); shift
 autoload -U _tool-x
 offer() { local w; for w in "$@"; do [[ $w != ${PREFIX}* ]] || print -r -- "$w"; done }
