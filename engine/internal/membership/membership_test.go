@@ -444,22 +444,32 @@ func TestMember_Share(t *testing.T) {
 	})
 }
 
-// TestMember_SharesWithLeast checks that a process within the tolerance hands lanes over to a process that has far fewer, and that a few
-// lanes are not distributed.
+// TestMember_SharesWithLeast checks that a process within the tolerance hands lanes over to a process that has far fewer, that each process
+// has its part exactly if that is possible, and that a few lanes are not distributed.
 func TestMember_SharesWithLeast(t *testing.T) {
-	for _, c := range []struct{ own, other, least, surplus int }{
+	for _, c := range []struct {
+		own, surplus int
+		other, least float64
+	}{
 		{own: 104, other: 104, least: 96, surplus: 0},
 		{own: 108, other: 108, least: 80, surplus: 9},
 		{own: 120, other: 92, least: 92, surplus: 18},
 		{own: 2, other: 0, least: 0, surplus: 0},
 		{own: 4, other: 0, least: 0, surplus: 2},
+		{own: 11, other: 11, least: 8, surplus: 1},
+		{own: 11, other: 11.01, least: 8.01, surplus: 1}, // heartbeats are not sent at the same times
+		{own: 11, other: 10, least: 9, surplus: 1},
+		{own: 10, other: 11, least: 9, surplus: 0},
+		{own: 11, other: 10, least: 10, surplus: 0},
+		{own: 11, other: 11, least: 10, surplus: 0},
+		{own: 12, other: 10, least: 9, surplus: 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d, begun := newDatabase(), time.Now()
 			o := options(d)
 			o.Load = func() (lane.Load, int) { return constant(begun, c.own), 0 }
-			for id, lanes := range map[string]int{"a": c.other, "b": c.least} {
-				d.processes[id], d.loads[id] = begun.AddDate(1, 0, 0), store.Load{Lanes: float64(lanes)}
+			for id, lanes := range map[string]float64{"a": c.other, "b": c.least} {
+				d.processes[id], d.loads[id] = begun.AddDate(1, 0, 0), store.Load{Lanes: lanes}
 			}
 			m, stop := run(t, o)
 			pass(2 * lease)

@@ -45,7 +45,11 @@ const (
 	// maximum for the lanes that it keeps, because apps often have work at the same times.
 	shareBeats = 4
 	// tolerance is the part of the share by which a process may exceed it, and another process may be below it, before lanes are handed over.
+	// If it is less than a lane, one lane is the tolerance.
 	tolerance = 0.1
+	// uncertain is the number of lanes by which a share may be inaccurate although all lanes run without a break: the means of two processes
+	// are those of different times.
+	uncertain = 0.1
 )
 
 // sent returns the mean number of running lanes since the last heartbeat.
@@ -101,10 +105,11 @@ func (s *share) surplus(now reading, pause time.Duration) int {
 		return 0
 	}
 	part, peak := s.part()
-	most := max(int(math.Ceil(peak)), lane.ShareMinimum)
+	most := max(int(math.Ceil(peak-uncertain)), lane.ShareMinimum)
 	// If lanes run only for a short time, the number of running lanes may be high by chance. The mean is then lower, and limits the surplus.
 	running := min(now.load.Running, int(math.Round(min(s.since(1, now), s.since(shareBeats, now)))))
-	if running <= most || float64(running) <= part*(1+tolerance) && s.least >= part*(1-tolerance) {
+	allowed := max(part*tolerance, 1)
+	if running <= most || float64(running) <= part+allowed+uncertain && s.least >= part-allowed+uncertain {
 		return 0
 	}
 	s.settle = now.at.Add(pause)
