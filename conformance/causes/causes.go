@@ -314,8 +314,8 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 var comparesResponses = map[string]bool{"oracle.equivalences": true}
 
 // putGeneratedLast moves the first check of a group behind another one if it generates its requests and the other one does not: the finding
-// of a check with a fixed request describes the fault better. If all checks of the group generate their requests, it moves one that compares
-// two responses behind one that knows the right result.
+// of a check with a fixed request describes the fault better. If all checks of the group generate their requests, it moves one that
+// compares two responses behind one that knows the right result.
 func (g *group) putGeneratedLast() {
 	if observes[g.checks[0]] == nil {
 		return
