@@ -310,13 +310,20 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
 }
 
+// comparesResponses are the checks that compare two responses of the target: it is uncertain which of the two is wrong.
+var comparesResponses = map[string]bool{"oracle.equivalences": true}
+
 // putGeneratedLast moves the first check of a group behind another one if it generates its requests and the other one does not: the finding
-// of a check with a fixed request describes the fault better.
+// of a check with a fixed request describes the fault better. If all checks of the group generate their requests, it moves one that
+// compares two responses behind one that knows the right result.
 func (g *group) putGeneratedLast() {
 	if observes[g.checks[0]] == nil {
 		return
 	}
 	plain := slices.IndexFunc(g.checks, func(id string) bool { return observes[id] == nil })
+	if plain < 0 && comparesResponses[g.checks[0]] {
+		plain = slices.IndexFunc(g.checks, func(id string) bool { return !comparesResponses[id] })
+	}
 	if plain > 0 {
 		id := g.checks[plain]
 		g.checks = slices.Insert(slices.Delete(g.checks, plain, plain+1), 0, id)
