@@ -144,7 +144,8 @@ third-party: ## rewrite THIRD_PARTY.md: the modules that the programs contain, a
 	go test -count=1 ./internal/thirdparty -run TestPage_Current -update
 
 .PHONY: pictures
-pictures: ## take the pictures of docs/reference/console.md with Chromium
+pictures: ## take the pictures of README.md and of docs/reference/console.md with Chromium
+	./.ci/picture-report
 	SCIMWRIGHT_REQUIRE_CHROMIUM=1 SCIMWRIGHT_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 \
 	  -run '^TestBrowser_(Newcomer|ApprovesRemovals|ManagesUsers)$$' ./cmd/internal/sandbox
 

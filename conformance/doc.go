@@ -1,6 +1,9 @@
 // Package conformance runs checks against a SCIM 2.0 service provider over HTTP. It reports which requirements of the RFCs hold and which
 // do not, with the exchange that shows each violation.
 //
+// Use it in a program that runs the suite. A Go test of a server uses conformance/conformancetest. The command scim-conformance runs the
+// suite without a program.
+//
 // A check is a value ([Check]). The checks are in conformance/checks, the requirements that they test in conformance/requirements, the
 // output formats in conformance/report. [Run] discovers what the target supports, plans which checks apply, runs them in sequence and
 // removes everything that it created. The expectations of a check are written by hand or predicted by the small model in

@@ -1,5 +1,6 @@
 // Package mgmtapi is a management API for embedders: users, groups, applications, assignments and the desired state of provisioning, in
-// tables of an embedder's SQLite or PostgreSQL database.
+// tables of an embedder's SQLite or PostgreSQL database. Use it in a program that serves this API itself; the command "scimwright sandbox"
+// serves it for tests.
 //
 //	db, err := sql.Open("pgx", dsn)
 //	api, err := mgmtapi.Open(ctx, mgmtapi.Options{DB: db, Dialect: mgmtapi.Postgres, Secrets: key, BaseURL: "https://id.example.com"})

@@ -82,15 +82,22 @@ func NamesOf(
 	if err != nil {
 		return nil, err
 	}
+	unknown := map[engine.Kind][]string{}
 	for _, p := range principals {
 		if _, known := names[p]; known || p.ID == "" {
 			continue
 		}
-		s, err := e.State(ctx, app, p.Kind, p.ID)
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		names[p] = ""
+		unknown[p.Kind] = append(unknown[p.Kind], p.ID)
+	}
+	for kind, ids := range unknown {
+		states, err := e.StatesByID(ctx, app, kind, ids)
+		if err != nil {
 			return nil, err
 		}
-		names[p] = s.RemoteName
+		for _, s := range states {
+			names[engine.Principal{Kind: kind, ID: s.ID}] = s.RemoteName
+		}
 	}
 	return names, nil
 }

@@ -373,3 +373,8 @@ func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id str
 func (e *Engine) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	return e.o.Store.States(ctx, q)
 }
+
+// StatesByID returns the states of principals of one kind in an app. It omits principals without a state.
+func (e *Engine) StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error) {
+	return e.o.Store.StatesByID(ctx, app, kind, ids)
+}

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// lagQueries is the number of subqueries of Lags.
-const lagQueries = 6
+// lagQueries is the number of subqueries of Lags: one for each status, one for the oldest change, and one for each of dueSets.
+var lagQueries = 5 + len(dueSets)
 
 // Lags implements store.Lags.
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
@@ -25,8 +26,13 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	count := func(status engine.Status) string {
 		return `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = ` + of + ` AND ` + taskWhere + ` AND status = '` + string(status) + `')`
 	}
+	// Each set has an index with its due principals. Without the sets, SQLite would read all principals of the app.
+	var due []string
+	for _, set := range dueSets {
+		due = append(due, `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = `+of+` AND s.next_at IS NOT NULL AND `+set+`)`)
+	}
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, hold, hold_until, hold_reason, hold_streak, success_at,
-			(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = `+of+` AND s.next_at IS NOT NULL),
+			`+strings.Join(due, " + ")+`,
 			COALESCE((SELECT s.dirty_since FROM {sync_state} s WHERE s.app_id = `+of+` AND s.dirty_since > 0 AND s.next_at IS NOT NULL
 				ORDER BY s.dirty_since LIMIT 1), 0),
 			`+count(engine.StatusFailed)+`, `+count(engine.StatusHeld)+`, `+count(engine.StatusRetrying)+`, `+count(engine.StatusPending)+`

@@ -211,12 +211,15 @@ var Rules = []Rule{
 		Tests: append([]string{"internal/hookstest", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the management API stores the desired state; it neither provisions nor serves SCIM"},
 
-	{Package: "cmd/internal/console/session", May: []string{"internal/seal", "internal/sqldb"}, Tests: testDatabases,
-		Why: "sessions depend neither on the pages nor on what the credentials give access to"},
+	{Package: "cmd/internal/console/tables", May: []string{"internal/sqldb"}, Why: "the tables of the console are opened in one place"},
+	{Package: "cmd/internal/console/session", May: []string{"cmd/internal/console/tables", "internal/seal", "internal/sqldb"},
+		Tests: testDatabases,
+		Why:   "sessions depend neither on the pages nor on what the credentials give access to"},
 	{Package: "cmd/internal/console/connect", May: []string{"cmd/internal/console", "engine", "engine/control/client", "internal/seal"},
 		Why: "the page that connects apps calls the APIs of its host, and has no part of the server"},
 	{Package: "cmd/internal/console/suite", May: []string{
-		"cmd/internal/console", "conformance/...", "engine", "engine/control/client", "internal/look", "internal/sqldb",
+		"cmd/internal/console", "cmd/internal/console/tables", "conformance/...", "engine", "engine/control/client", "internal/look",
+		"internal/sqldb",
 	}, Tests: append([]string{"scimserver/..."}, testDatabases...),
 		Why: "the conformance pages run the suite and store its reports; the host passes the transport"},
 	{Package: "cmd/internal/console/browsertest", StdlibOnly: true, Why: "the driver of a browser does not depend on the pages"},

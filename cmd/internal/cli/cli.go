@@ -46,6 +46,9 @@ type commands struct {
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
 	} `cmd:"" help:"Manage API tokens."`
+	Console struct {
+		Link consoleLinkCommand `cmd:"" help:"Print a new login link for the console of a running sandbox or serve engine."`
+	} `cmd:"" help:"Log in to the console."`
 	Completion completionCommand `cmd:"" help:"Print the completion script of a shell: bash, fish or zsh."`
 	Man        manCommand        `cmd:"" help:"Print the manual page, for man -l or a directory of manual pages."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`

@@ -56,6 +56,7 @@ func jsonArguments(t *testing.T, scim, api string) map[string][]string {
 		"scimwright bench":        append([]string{"--users", "100", "--duration", "1ms", "--yes-write", "--json=-"}, target...),
 		"scimwright openapi":      {},
 		"scimwright doctor":       {"--json", "--listen", "127.0.0.1:0", "--data", dir},
+		"scimwright console link": {"--json", "--url", api, "--api-token", "t"},
 		"scimwright token create": {"--json", "--url", api, "--api-token", "t"},
 		"scimwright version":      {"--json"},
 

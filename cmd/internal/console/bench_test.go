@@ -92,12 +92,16 @@ func BenchmarkPages(b *testing.B) {
 	require.NoError(b, err)
 	large := "/apps/" + benchLarge
 	for name, path := range map[string]string{
-		"overview": "/", "search": "/?q=0999", "app": large, "people": large + "/people", "failed": large + "/people?status=failed",
-		"tasks": large + "/tasks", "requests": "/requests", "filtered": "/requests?status=5xx",
+		"overview": "/", "overview-uncached": "/", "search": "/?q=0999", "app": large, "people": large + "/people",
+		"failed": large + "/people?status=failed",
+		"tasks":  large + "/tasks", "requests": "/requests", "filtered": "/requests?status=5xx",
 	} {
 		b.Run(name, func(b *testing.B) {
 			cpu := processor()
 			for b.Loop() {
+				if name == "overview-uncached" {
+					c.ForgetCaches()
+				}
 				r := httptest.NewRequest(http.MethodGet, path, nil)
 				r.Host = "127.0.0.1"
 				r.AddCookie(&http.Cookie{Name: "scimwright", Value: cookie})

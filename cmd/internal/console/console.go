@@ -157,6 +157,7 @@ func (c *console) addPages(mux *http.ServeMux) error {
 	mux.Handle("POST "+c.o.Base+"/theme", c.admitted(c.theme))
 	mux.Handle("GET "+c.o.Base+"/login", c.admitted(c.loginForm))
 	mux.Handle("POST "+c.o.Base+"/login", c.admitted(c.login))
+	mux.HandleFunc("POST "+c.o.Base+LinkPath, c.newLink)
 	if c.o.Links {
 		c.addLinks(mux)
 	}

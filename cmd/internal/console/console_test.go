@@ -3,6 +3,7 @@ package console_test
 import (
 	"bufio"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -488,5 +489,39 @@ func TestPages_Golden(t *testing.T) {
 			w.console.ServeHTTP(rec, r)
 			goldentest.Check(t, filepath.Join("testdata", name+".html"), assetSum.ReplaceAllString(rec.Body.String(), "console.SUM."))
 		})
+	}
+}
+
+// A token with all permissions creates a login link, which is valid once. No other caller does.
+func TestLoginLink_RequiresAllPermissions(t *testing.T) {
+	w := newWorld(t, nil)
+	ask := func(authorization, host string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, console.LinkPath, nil)
+		r.Host, r.RemoteAddr = host, "127.0.0.1:5000"
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		rec := httptest.NewRecorder()
+		w.console.ServeHTTP(rec, r)
+		return rec
+	}
+	const local = "127.0.0.1:8080"
+	require.Equal(t, http.StatusUnauthorized, ask("", local).Code)
+	require.Equal(t, http.StatusUnauthorized, ask("Bearer wrong", local).Code)
+	require.Equal(t, http.StatusUnauthorized, ask("Basic "+admin, local).Code)
+	require.Equal(t, http.StatusForbidden, ask("Bearer "+viewer, local).Code)
+	require.Equal(t, http.StatusForbidden, ask("Bearer "+admin, "evil.example").Code)
+	rec := ask("Bearer "+admin, local)
+	require.Equal(t, http.StatusOK, rec.Code, rec.Body)
+	var made console.NewLink
+	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &made))
+	path, ok := strings.CutPrefix(made.ConsoleURL, "http://"+local)
+	require.True(t, ok, made.ConsoleURL)
+	for _, status := range []int{http.StatusSeeOther, http.StatusForbidden} {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host, r.RemoteAddr = local, "127.0.0.1:5000"
+		rec := httptest.NewRecorder()
+		w.console.ServeHTTP(rec, r)
+		require.Equal(t, status, rec.Code)
 	}
 }

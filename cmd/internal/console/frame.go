@@ -59,7 +59,8 @@ func (c *console) linksFor(r *http.Request, v *Visit) (shown []Link) {
 		if !v.caller.May(cmp.Or(l.Access, engine.AccessRead)) {
 			continue
 		}
-		l.Current = path == l.Path || strings.HasPrefix(path, l.Path+"/") || l.Path == "/" && strings.HasPrefix(path, "/apps/")
+		l.Current = path == l.Path || strings.HasPrefix(path, l.Path+"/") ||
+			l.Path == "/" && (strings.HasPrefix(path, "/apps/") || path == "/connect")
 		shown = append(shown, l)
 	}
 	return shown

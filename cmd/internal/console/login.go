@@ -92,7 +92,9 @@ func (c *console) openSession(ctx context.Context, host string) (cookie string, 
 }
 
 // LoginPath returns the path with a new one-time code that logs in the first caller who opens it.
-func (c *Console) LoginPath(ctx context.Context) (string, error) {
+func (c *Console) LoginPath(ctx context.Context) (string, error) { return c.loginPath(ctx) }
+
+func (c *console) loginPath(ctx context.Context) (string, error) {
 	code, err := c.o.Sessions.NewCode(ctx)
 	if err != nil {
 		return "", err
@@ -122,7 +124,7 @@ func (c *console) loginForm(w http.ResponseWriter, r *http.Request, from client)
 	}
 	if !valid {
 		c.showLogin(w, r, from, http.StatusForbidden, LoginPage{Next: next,
-			Problem: "This login link was used before or has expired. A link is valid once, within an hour of the start."})
+			Problem: "This login link was used before or has expired. A link is valid once, within an hour."})
 		return
 	}
 	credential, err := c.o.Host.Grant(r.Context())

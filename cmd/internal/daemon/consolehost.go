@@ -20,6 +20,12 @@ import (
 // consoleBase is the prefix of the paths of the console.
 const consoleBase = "/console"
 
+// ConsoleOf returns the base URL of the console of a daemon with the given URL of the engine. ok is false for a URL of another server.
+func ConsoleOf(engineURL string) (base string, ok bool) {
+	base, ok = strings.CutSuffix(engineURL, desiredapi.DefaultPrefix)
+	return base + consoleBase, ok
+}
+
 // consolePrefix begins the ids of the tokens that logins with a one-time code create.
 const consolePrefix = "console-"
 

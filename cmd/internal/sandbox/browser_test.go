@@ -229,6 +229,8 @@ func TestBrowser_Accessible(t *testing.T) {
 		"import":     at + "/imports/" + job.JobID,
 		"connection": at + "/target", "events": at + "/events", "requests": "/requests", "request": request,
 		"halt": "/do/haltApp?app=" + w.app, "compare": "/do/driftReport?app=" + w.app, "login": "/login", "missing": "/nowhere",
+		"connect": "/connect", "connect-server": "/connect?server=chat", "connect-change": "/connect?app=" + w.app,
+		"app-deactivate": "/do/deactivateApplication?app=" + w.app, "app-feature": "/do/updateFeature?app=" + w.app,
 	})
 }
 

@@ -97,8 +97,35 @@ func TestCompletion_Fish(t *testing.T) {
 }
 
 func TestCompletion_Zsh(t *testing.T) {
-	require.Empty(t, lines(t, t.TempDir(), "zsh", "-n", script(t, "zsh")))
+	text, err := os.ReadFile(script(t, "zsh"))
+	require.NoError(t, err)
+	loaded := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(loaded, "_tool-x"), text, 0o600))
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600))
+	for _, c := range completions {
+		got := lines(t, dir, "zsh", append([]string{"-f", "-c", zshFirstTab, "zsh", loaded}, c.words...)...)
+		require.Equal(t, c.want, got, "%q", c.words)
+	}
 }
+
+// zshFirstTab loads the function of the directory $1 and completes the words after it, as the first completion of a shell does. It defines
+// the functions of the completion system of zsh, which works only in an interactive shell: each prints what it would offer.
+const zshFirstTab = `fpath=($1 $fpath); shift
+autoload -U _tool-x
+offer() { local w; for w in "$@"; do [[ $w != ${PREFIX}* ]] || print -r -- "$w"; done }
+_describe() {
+  local a end; local -a list
+  [[ "$*" != *'-S ='* ]] || end='='
+  for a in "$@"; do case $a in flags|switches|commands) list=("${(@P)a}"); list=(${list%%:*}); offer ${^list}$end ;; esac; done
+}
+compadd() { shift; offer "$@" }
+compset() { PREFIX=${PREFIX#*=} }
+_files() { print -rl -- ${PREFIX}*(N) }
+_message() { :; }
+words=(tool-x "$@"); CURRENT=$#words; PREFIX=$words[CURRENT]
+_tool-x
+`
 
 func TestCompletion_UnknownShell(t *testing.T) {
 	require.EqualError(t, manual.Completion(&bytes.Buffer{}, "csh", model(t)),

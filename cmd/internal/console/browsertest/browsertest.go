@@ -288,26 +288,29 @@ func (b *Browser) WaitText(text string) {
 // Click clicks the first element with a selector with the mouse. It waits until there is one.
 func (b *Browser) Click(selector string) {
 	b.t.Helper()
-	b.Wait("document.readyState === 'complete' && !!document.querySelector(" + quoted(selector) + ")")
-	at, ok := b.Eval("(() => { const e = document.querySelector(" + quoted(selector) + "); e.scrollIntoView({block: 'center'}); " +
-		"const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()").([]any)
-	if !ok || len(at) != 2 {
-		b.t.Fatalf("%s has no position", selector)
-	}
-	for _, kind := range []string{"mousePressed", "mouseReleased"} {
-		b.Command("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
-	}
+	b.click("document.querySelector(" + quoted(selector) + ")")
 }
 
 // ClickText clicks the first link or button with a text.
 func (b *Browser) ClickText(text string) {
 	b.t.Helper()
-	find := "[...document.querySelectorAll('main a, main button, header a, header button, dialog[open] button')]" +
-		".find(e => e.innerText.trim() === " + quoted(text) + ")"
-	b.Wait("document.readyState === 'complete' && !!" + find)
-	b.Eval("(() => { document.querySelectorAll('[data-clicked]').forEach(e => delete e.dataset.clicked); " +
-		find + ".dataset.clicked = 1; })()")
-	b.Click("[data-clicked]")
+	b.click("[...document.querySelectorAll('main a, main button, header a, header button, dialog[open] button')]" +
+		".find(e => e.innerText.trim() === " + quoted(text) + ")")
+}
+
+// click clicks the element that an expression returns. The element is found and measured in one step, because a page with live parts may
+// replace it at any time.
+func (b *Browser) click(expression string) {
+	b.t.Helper()
+	b.Wait("document.readyState === 'complete' && !!(window.found = (() => { const e = " + expression + "; if (!e) return null; " +
+		"e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })())")
+	at, ok := b.Eval("window.found").([]any)
+	if !ok || len(at) != 2 {
+		b.t.Fatalf("%s has no position", expression)
+	}
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		b.Command("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+	}
 }
 
 // Type types a text into the focused field.

@@ -147,7 +147,7 @@ type Page struct {
 	Servers []Server
 	// Kept is the encrypted secret of the last test, empty if none.
 	Kept    string
-	Tested  string // result of a successful test
+	Tested  time.Duration // of a successful test
 	Problem string
 	Next    string            // what to do about the problem
 	Errors  map[string]string // by field
@@ -330,7 +330,7 @@ func (s *Section) test(w http.ResponseWriter, r *http.Request, v *console.Visit,
 		s.show(w, r, v, http.StatusOK, p)
 		return
 	}
-	p.Tested = "The connection works: the server returned its first users in " + time.Since(began).Round(time.Millisecond).String() + "."
+	p.Tested = time.Since(began)
 	s.show(w, r, v, http.StatusOK, p)
 }
 

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/console/tables"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -56,42 +57,17 @@ CREATE TABLE {console_code} (
 
 // Store stores sessions and codes. It may be used by several goroutines.
 type Store struct {
-	db    *sqldb.DB
-	named *sqldb.DB // with the prefix of the tables
-	now   func() time.Time
+	tables *tables.Tables
+	now    func() time.Time
 }
 
 // Open creates or upgrades the tables in a database. The clock is not that of the host, which an operator may move. Default: time.Now.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time) (*Store, error) {
-	pool := db.Writer()
-	if db.Dialect() == sqldb.SQLite {
-		pool = db.Readers()
-	}
-	named, err := sqldb.Embed(ctx, pool, db.Dialect().String(), "", "")
-	if err != nil {
-		return nil, fmt.Errorf("open the tables of the console: %w", err)
-	}
 	if now == nil {
 		now = time.Now
 	}
-	s := &Store{db: db, named: named, now: now}
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		return tx.Upgrade(ctx, sqldb.Steps{Name: "console", Texts: steps, First: "console_session"})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open the tables of the console: %w", err)
-	}
-	return s, nil
-}
-
-func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
-	return s.db.Update(ctx, func(outer *sqldb.Tx) error {
-		tx := s.named.Wrap(outer.Execer())
-		if err := fn(tx); err != nil {
-			return err
-		}
-		return tx.Err()
-	})
+	named, err := tables.Open(ctx, db, sqldb.Steps{Name: "console", Texts: steps, First: "console_session"})
+	return &Store{named, now}, err
 }
 
 // Session is a valid session.
@@ -111,7 +87,7 @@ func (s *Store) Create(ctx context.Context, host, credential string, granted boo
 		return "", err
 	}
 	now := s.now()
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
+	err = s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM {console_session} WHERE created <= ? OR used <= ?`,
 			now.Add(-Lifetime).UnixMilli(), now.Add(-Idle).UnixMilli())
 		if err != nil {
@@ -140,7 +116,7 @@ func (s *Store) Create(ctx context.Context, host, credential string, granted boo
 func (s *Store) Get(ctx context.Context, host, cookie string) (Session, error) {
 	var stored, text string
 	var granted, created, used int64
-	err := s.named.Reader().QueryRow(ctx, `SELECT host, credential, granted, created, used FROM {console_session} WHERE digest = ?`,
+	err := s.tables.Reader().QueryRow(ctx, `SELECT host, credential, granted, created, used FROM {console_session} WHERE digest = ?`,
 		digest(cookie)).Scan(&stored, &text, &granted, &created, &used)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, ErrNone
@@ -157,7 +133,7 @@ func (s *Store) Get(ctx context.Context, host, cookie string) (Session, error) {
 		return Session{}, ErrNone
 	}
 	if now.Sub(last) >= usedStep {
-		err := s.update(ctx, func(tx *sqldb.Tx) error {
+		err := s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 			_, err := tx.Exec(ctx, `UPDATE {console_session} SET used = ? WHERE digest = ?`, now.UnixMilli(), digest(cookie))
 			return err
 		})
@@ -172,7 +148,7 @@ func (s *Store) Get(ctx context.Context, host, cookie string) (Session, error) {
 
 // Delete ends the session of a cookie.
 func (s *Store) Delete(ctx context.Context, cookie string) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error {
+	err := s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM {console_session} WHERE digest = ?`, digest(cookie))
 		return err
 	})
@@ -186,7 +162,7 @@ func (s *Store) Delete(ctx context.Context, cookie string) error {
 func (s *Store) NewCode(ctx context.Context) (string, error) {
 	code := random()
 	now := s.now()
-	err := s.update(ctx, func(tx *sqldb.Tx) error {
+	err := s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM {console_code} WHERE expires <= ?`, now.UnixMilli()); err != nil {
 			return err
 		}
@@ -201,7 +177,7 @@ func (s *Store) NewCode(ctx context.Context) (string, error) {
 
 // UseCode removes a code and reports whether it was valid. Of several callers with one code, one gets true.
 func (s *Store) UseCode(ctx context.Context, code string) (valid bool, err error) {
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
+	err = s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `DELETE FROM {console_code} WHERE digest = ? AND expires > ?`, digest(code), s.now().UnixMilli())
 		if err != nil {
 			return err

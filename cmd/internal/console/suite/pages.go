@@ -3,6 +3,7 @@ package suite
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"html/template"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
@@ -65,16 +67,66 @@ func (s *Section) found(w http.ResponseWriter, r *http.Request, v *console.Visit
 
 // document returns the report of a run. It has sent a response if ok is false.
 func (s *Section) document(w http.ResponseWriter, r *http.Request, v *console.Visit, id string) (d report.Document, ok bool) {
-	d, err := s.runner.o.Store.Report(r.Context(), id)
+	d, err := s.recent.get(r.Context(), id, s.runner.o.Store.Report)
+	return d, s.read(w, r, v, err)
+}
+
+// outline returns the checks of a run without their findings. It has sent a response if ok is false.
+func (s *Section) outline(w http.ResponseWriter, r *http.Request, v *console.Visit, id string) (d report.Document, ok bool) {
+	d, err := s.runner.o.Store.Outline(r.Context(), id)
+	return d, s.read(w, r, v, err)
+}
+
+// read sends a response for the error of a report, and reports whether there was none.
+func (s *Section) read(w http.ResponseWriter, r *http.Request, v *console.Visit, err error) bool {
 	switch {
 	case errors.Is(err, ErrNone):
 		s.frame.Fail(w, r, v, http.StatusNotFound, "This run has no report.", "Go to the list of runs, and choose another run.")
 	case err != nil:
 		s.frame.Problem(w, r, v, err)
 	default:
-		return d, true
+		return true
 	}
-	return d, false
+	return false
+}
+
+// recent caches the last report, because an operator opens several pages of one report, and each of them would parse it.
+type recent struct {
+	mu  sync.Mutex
+	id  string
+	doc report.Document
+	end *time.Timer
+}
+
+// recentTime is the time after the last use for which a report is cached.
+const recentTime = time.Minute
+
+// get returns a report from the cache, or reads and caches it. The report of a run does not change.
+func (c *recent) get(
+	ctx context.Context, id string, read func(ctx context.Context, id string) (report.Document, error),
+) (report.Document, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.id == id {
+		c.end.Reset(recentTime)
+		return c.doc, nil
+	}
+	d, err := read(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	if c.end == nil {
+		c.end = time.AfterFunc(recentTime, c.drop)
+	}
+	c.id, c.doc = id, d
+	c.end.Reset(recentTime)
+	return d, nil
+}
+
+func (c *recent) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.id, c.doc = "", report.Document{}
 }
 
 func (s *Section) show(w http.ResponseWriter, r *http.Request, v *console.Visit) {
@@ -230,11 +282,11 @@ func (s *Section) compare(w http.ResponseWriter, r *http.Request, v *console.Vis
 	if after.Started.Before(before.Started) {
 		before, after = after, before
 	}
-	earlier, ok := s.document(w, r, v, before.ID)
+	earlier, ok := s.outline(w, r, v, before.ID)
 	if !ok {
 		return
 	}
-	later, ok := s.document(w, r, v, after.ID)
+	later, ok := s.outline(w, r, v, after.ID)
 	if !ok {
 		return
 	}

@@ -26,7 +26,8 @@ type Section struct {
 	frame  *console.Frame
 	runner *Runner
 	// self is the base URL at which this process reaches its own SCIM servers; their URLs in the API are those of the clients.
-	self string
+	self   string
+	recent recent
 }
 
 var _ console.Section = (*Section)(nil)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/console/tables"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/conformance/report"
@@ -117,46 +119,23 @@ CREATE TABLE {console_run} (
 	clients   TEXT NOT NULL,        -- one line for each client: compatibility, name and title, separated by tabs
 	report    TEXT NOT NULL         -- the JSON report, compressed with gzip, in base64
 );
-CREATE INDEX {.console_run_started} ON {console_run} (started);`}
+CREATE INDEX {.console_run_started} ON {console_run} (started);`, `
+-- The checks of the report without their findings, as JSON, compressed with gzip, in base64. Empty: the run has no report, or is older.
+ALTER TABLE {console_run} ADD COLUMN outline TEXT NOT NULL DEFAULT '';`}
 
 // Store stores runs. It may be used by several goroutines.
 type Store struct {
-	db    *sqldb.DB
-	named *sqldb.DB // with the prefix of the tables
-	now   func() time.Time
+	tables *tables.Tables
+	now    func() time.Time
 }
 
 // Open creates or upgrades the table in a database. Default of now: time.Now.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time) (*Store, error) {
-	pool := db.Writer()
-	if db.Dialect() == sqldb.SQLite {
-		pool = db.Readers()
-	}
-	named, err := sqldb.Embed(ctx, pool, db.Dialect().String(), "", "")
-	if err != nil {
-		return nil, fmt.Errorf("open the table of conformance runs: %w", err)
-	}
 	if now == nil {
 		now = time.Now
 	}
-	s := &Store{db: db, named: named, now: now}
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		return tx.Upgrade(ctx, sqldb.Steps{Name: "conformance runs", Texts: steps, First: "console_run"})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open the table of conformance runs: %w", err)
-	}
-	return s, nil
-}
-
-func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
-	return s.db.Update(ctx, func(outer *sqldb.Tx) error {
-		tx := s.named.Wrap(outer.Execer())
-		if err := fn(tx); err != nil {
-			return err
-		}
-		return tx.Err()
-	})
+	named, err := tables.Open(ctx, db, sqldb.Steps{Name: "conformance runs", Texts: steps, First: "console_run"})
+	return &Store{named, now}, err
 }
 
 const columns = `id, target, profiles, read_only, caller, started, ended, state, verdict, reason, failed, warned, checks, requests, causes,
@@ -164,7 +143,7 @@ const columns = `id, target, profiles, read_only, caller, started, ended, state,
 
 // Begin stores a run that begins, and removes the oldest runs.
 func (s *Store) Begin(ctx context.Context, r Run) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error {
+	err := s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM {console_run} WHERE id IN (
 			SELECT id FROM {console_run} ORDER BY started DESC, id LIMIT 1000000 OFFSET ?)`, Max-1)
 		if err != nil {
@@ -186,8 +165,12 @@ func (s *Store) Begin(ctx context.Context, r Run) error {
 }
 
 // End stores the result of a run with its JSON report, which may be empty.
-func (s *Store) End(ctx context.Context, r Run, report []byte) error {
-	text, err := pack(report)
+func (s *Store) End(ctx context.Context, r Run, document []byte) error {
+	text, err := pack(document)
+	if err != nil {
+		return err
+	}
+	outline, err := outlineOf(document)
 	if err != nil {
 		return err
 	}
@@ -195,11 +178,11 @@ func (s *Store) End(ctx context.Context, r Run, report []byte) error {
 	for _, c := range r.Clients {
 		clients = append(clients, strings.Join([]string{string(c.Fit), c.Name, c.Title}, "\t"))
 	}
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
+	err = s.tables.Update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {console_run} SET ended = ?, state = ?, verdict = ?, reason = ?, failed = ?, warned = ?, checks = ?,
-			requests = ?, causes = ?, clients = ?, report = ? WHERE id = ?`,
+			requests = ?, causes = ?, clients = ?, report = ?, outline = ? WHERE id = ?`,
 			r.Ended.UnixMilli(), string(r.State), string(r.Verdict), r.Reason, r.Failed, r.Warned, r.Checks, r.Requests, r.Causes,
-			strings.Join(clients, "\n"), text, r.ID)
+			strings.Join(clients, "\n"), text, outline, r.ID)
 		return err
 	})
 	if err != nil {
@@ -210,7 +193,7 @@ func (s *Store) End(ctx context.Context, r Run, report []byte) error {
 
 // List returns all runs, newest first.
 func (s *Store) List(ctx context.Context) (all []Run, err error) {
-	rows, err := s.named.Reader().Query(ctx, `SELECT `+columns+` FROM {console_run} ORDER BY started DESC, id`)
+	rows, err := s.tables.Reader().Query(ctx, `SELECT `+columns+` FROM {console_run} ORDER BY started DESC, id`)
 	if err != nil {
 		return nil, fmt.Errorf("list the conformance runs: %w", err)
 	}
@@ -230,7 +213,7 @@ var ErrNone = errors.New("suite: no such run")
 
 // Get returns a run, or ErrNone.
 func (s *Store) Get(ctx context.Context, id string) (Run, error) {
-	r, err := s.scan(s.named.Reader().QueryRow(ctx, `SELECT `+columns+` FROM {console_run} WHERE id = ?`, id).Scan)
+	r, err := s.scan(s.tables.Reader().QueryRow(ctx, `SELECT `+columns+` FROM {console_run} WHERE id = ?`, id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, ErrNone
 	}
@@ -266,7 +249,7 @@ func (s *Store) scan(scan func(into ...any) error) (r Run, err error) {
 // JSON returns the JSON report of a run, or ErrNone.
 func (s *Store) JSON(ctx context.Context, id string) ([]byte, error) {
 	var text string
-	err := s.named.Reader().QueryRow(ctx, `SELECT report FROM {console_run} WHERE id = ?`, id).Scan(&text)
+	err := s.tables.Reader().QueryRow(ctx, `SELECT report FROM {console_run} WHERE id = ?`, id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "" {
 		return nil, ErrNone
 	}
@@ -274,6 +257,46 @@ func (s *Store) JSON(ctx context.Context, id string) ([]byte, error) {
 		return nil, fmt.Errorf("read the report of the conformance run: %w", err)
 	}
 	return unpack(text)
+}
+
+// outlineOf returns the checks of a report without their findings, in the form of the column outline.
+func outlineOf(document []byte) (string, error) {
+	if len(document) == 0 {
+		return "", nil
+	}
+	d, err := report.Parse(document)
+	if err != nil {
+		return "", err
+	}
+	checks := make([]report.Check, 0, len(d.Checks))
+	for _, c := range d.Checks {
+		checks = append(checks, report.Check{ID: c.ID, Title: c.Title, Outcome: c.Outcome, Reason: c.Reason, Waived: c.Waived})
+	}
+	data, err := json.Marshal(checks)
+	if err != nil {
+		return "", fmt.Errorf("store the checks of the conformance run: %w", err)
+	}
+	return pack(data)
+}
+
+// Outline returns the report of a run with the members of its checks that report.Compare reads.
+func (s *Store) Outline(ctx context.Context, id string) (d report.Document, err error) {
+	var text string
+	err = s.tables.Reader().QueryRow(ctx, `SELECT outline FROM {console_run} WHERE id = ?`, id).Scan(&text)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return d, fmt.Errorf("read the checks of the conformance run: %w", err)
+	}
+	if text == "" {
+		return s.Report(ctx, id)
+	}
+	data, err := unpack(text)
+	if err != nil {
+		return d, err
+	}
+	if err := json.Unmarshal(data, &d.Checks); err != nil {
+		return d, fmt.Errorf("read the checks of the conformance run: %w", err)
+	}
+	return d, nil
 }
 
 // Report returns the report of a run, or ErrNone.

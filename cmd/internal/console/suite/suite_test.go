@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/console/suite"
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scimserver"
@@ -32,7 +33,7 @@ type target struct {
 	release chan struct{}
 }
 
-func newTarget(t *testing.T) *target {
+func newTarget(t testing.TB) *target {
 	t.Helper()
 	server, err := scimserver.New(scimserver.Options{
 		Store: memstore.New(), Tokens: scimserver.StaticTokens(secret), Prefix: "/scim/v2", PasswordCost: 4,
@@ -57,7 +58,7 @@ func newTarget(t *testing.T) *target {
 	return x
 }
 
-func newRunner(t *testing.T, db *sqldb.DB, now func() time.Time) (*suite.Runner, *suite.Store) {
+func newRunner(t testing.TB, db *sqldb.DB, now func() time.Time) (*suite.Runner, *suite.Store) {
 	t.Helper()
 	store, err := suite.Open(t.Context(), db, now)
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func newRunner(t *testing.T, db *sqldb.DB, now func() time.Time) (*suite.Runner,
 }
 
 // ended waits for the end of a run.
-func ended(t *testing.T, r *suite.Runner) {
+func ended(t testing.TB, r *suite.Runner) {
 	t.Helper()
 	require.Eventually(t, func() bool { _, active := r.Progress(); return !active }, time.Minute, 10*time.Millisecond)
 }
@@ -200,4 +201,61 @@ func TestClose_EndsRun(t *testing.T) {
 	require.Equal(t, suite.Canceled, run.State)
 	_, err = r.Start(t.Context(), suite.Input{URL: x.url, Token: secret})
 	require.ErrorIs(t, err, suite.ErrBusy)
+}
+
+// The checks that a comparison reads are stored without their findings. Runs of an earlier version have only the report.
+func TestStore_Outline(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		runner, store := newRunner(t, db, nil)
+		id, err := runner.Start(t.Context(),
+			suite.Input{URL: newTarget(t).url, Token: secret, Profiles: []string{"rfc"}, ReadOnly: true, Consent: true})
+		require.NoError(t, err)
+		ended(t, runner)
+		whole, err := store.Report(t.Context(), id)
+		require.NoError(t, err)
+		require.NotEmpty(t, whole.Checks)
+		outline, err := store.Outline(t.Context(), id)
+		require.NoError(t, err)
+		require.Len(t, outline.Checks, len(whole.Checks))
+		require.Empty(t, outline.Clauses)
+		require.Equal(t, report.Compare(report.Document{}, whole), report.Compare(report.Document{}, outline))
+		require.Equal(t, report.Compare(whole, report.Document{}), report.Compare(outline, report.Document{}))
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE scimwright_console_run SET outline = ''`)
+			return err
+		}))
+		earlier, err := store.Outline(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, whole, earlier)
+		_, err = store.Outline(t.Context(), "none")
+		require.ErrorIs(t, err, suite.ErrNone)
+	})
+}
+
+// BenchmarkReports measures what the pages of two runs with all profiles read.
+func BenchmarkReports(b *testing.B) {
+	db := sqldbtest.SQLite(b)
+	runner, store := newRunner(b, db, nil)
+	target := newTarget(b)
+	var ids []string
+	for range 2 {
+		id, err := runner.Start(b.Context(),
+			suite.Input{URL: target.url, Token: secret, Profiles: []string{"rfc", "okta", "entra"}, Consent: true})
+		require.NoError(b, err)
+		ended(b, runner)
+		ids = append(ids, id)
+	}
+	for name, read := range map[string]func(ctx context.Context, id string) (report.Document, error){
+		"report": store.Report, "outline": store.Outline,
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				before, err := read(b.Context(), ids[0])
+				require.NoError(b, err)
+				after, err := read(b.Context(), ids[1])
+				require.NoError(b, err)
+				report.Compare(before, after)
+			}
+		})
+	}
 }

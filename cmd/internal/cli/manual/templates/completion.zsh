@@ -45,6 +45,12 @@ _{{.ID}}() {
       {{- end}} ;;
 {{- end}}
   esac
+  if [ -n "$command" ]; then # the flags of all commands
+    flags+=({{range .Root.Flags}}{{if .Value}}
+      {{printf "%s:%s" (escape .Name) (sentence .Help) | quote}}{{end}}{{end}})
+    switches+=({{range .Root.Flags}}{{if not .Value}}
+      {{printf "%s:%s" (escape .Name) (sentence .Help) | quote}}{{end}}{{end}})
+  fi
   if [[ $PREFIX == -* ]]; then
     _describe -o 'flag with a value' flags -S =
     _describe -o flag switches
@@ -52,7 +58,7 @@ _{{.ID}}() {
     _describe command commands
   fi
 }
-if [ "$funcstack[1]" = "_{{.ID}}" ]; then
+if [ "$funcstack[1]" = "_{{.Program}}" ]; then
   _{{.ID}} "$@"
 else
   compdef _{{.ID}} {{.Program}}
