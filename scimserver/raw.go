@@ -74,9 +74,19 @@ type RawReader interface {
 	// error ends the reading and is returned.
 	EachMember(ctx context.Context, group string, use func(*Member) error) error
 
-	// ScanRaw is a part of Store.Scan: it passes at most limit resources of a type whose Order is greater than after to the function use, by
-	// increasing Order: all that match the filter, and possibly others. It returns the number of resources; fewer than limit means that no
-	// further ones follow. The function does not use the store, and does not keep the text.
-	ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
-		use func(order int64, id string, text []byte) error) (int, error)
+	// ScanRaw is a part of Store.Scan: it examines resources by increasing Order, and passes at least those that match to the function use. It
+	// returns the number of examined ones, with the Order of the last one; fewer than the limit means that no further ones follow. The function
+	// does not use the store, and does not keep the text.
+	ScanRaw(ctx context.Context, scan RawScan, use func(order int64, id string, text []byte) error) (n int, last int64, err error)
+}
+
+// RawScan selects the resources that RawReader.ScanRaw examines.
+type RawScan struct {
+	Type   string
+	Filter filter.Expr // nil: all match
+	After  int64       // the resources have a greater Order
+	Limit  int         // maximum number of resources
+	// Contains is a string in ASCII. A resource whose text is in ASCII matches only if the text contains the string, in any case of letters.
+	// Empty: any text may match.
+	Contains string
 }

@@ -108,6 +108,57 @@ func TestRaw_EqualsDecoding(t *testing.T) {
 	})
 }
 
+// TestRaw_FilteredText sends filters without an index to both servers, with texts that differ in case, width, composition and escapes.
+func TestRaw_FilteredText(t *testing.T) {
+	store := sqliteStore(t)
+	raw, decoded := bothWays(t, store, func(o *scimserver.Options) { o.Limits.MaxResults = 1000 })
+	texts := []string{
+		"task", "TASK", "ta\u017Fk", "tas\u212A", "\uFF54ask", "task force", "Multitask", "multitas\u212Aing", "caf\u00E9", "cafe\u0301", "CAF\u00C9", "cafe",
+		`a"task`, `back\task`, "<task>", "task%", "t_sk", "tab\ttask", "line\u2028task", "\u0130task", "itask", "100%", "_", "%%%", "ta", "none",
+	}
+	for i, text := range texts {
+		raw.newUser(t, fmt.Sprint("user", i), object{
+			"title": text, "nickName": texts[(i*7)%len(texts)], "name": object{"familyName": text, "givenName": texts[(i*5)%len(texts)]},
+			"phoneNumbers": []object{{"value": text, "display": text, "type": "work"}, {"value": texts[(i*3)%len(texts)], "type": "home"}},
+			"profileUrl":   "https://example.com/" + url.PathEscape(text), scim.EnterpriseUserSchema: object{"division": text},
+			"x509Certificates": []object{{"value": "dGFzaw==", "display": text}},
+		})
+	}
+	for i := range scanPart { // a filter reads several parts
+		raw.newUser(t, fmt.Sprint("other", i), object{"title": fmt.Sprint("other ", i%7)})
+	}
+	paths := []string{"title", "nickName", "name.familyName", "name.givenName", "phoneNumbers", "phoneNumbers.value", "phoneNumbers.display",
+		"phoneNumbers.type", "profileUrl", scim.EnterpriseUserSchema + ":division", "x509Certificates.display",
+		"id", "meta.location", "meta.resourceType", "groups.display", "displayName"}
+	found := 0
+	rapid.Check(t, func(t2 *rapid.T) {
+		comparison := func() string {
+			text := rapid.SampledFrom(append(texts, "work", "user", "https://example.com/task", "other 3")).Draw(t2, "operand")
+			return rapid.SampledFrom(paths).Draw(t2, "path") + rapid.SampledFrom([]string{" eq ", " co ", " sw ", " ew ", " ne "}).Draw(t2, "operator") +
+				string(scim.AppendString(nil, text))
+		}
+		f := comparison()
+		switch rapid.IntRange(0, 4).Draw(t2, "form") {
+		case 0:
+			f += " and " + comparison()
+		case 1:
+			f += " or " + comparison()
+		case 2:
+			f = "not (" + f + ") and " + comparison()
+		}
+		target := "/Users?count=1000&attributes=title&filter=" + url.QueryEscape(f)
+		want, got := decoded.get(t, target), raw.get(t, target)
+		require.Equal(t, want.text, got.text, f)
+		if n, _ := got.body.Get("totalResults"); n != nil && fmt.Sprint(n) != "0" {
+			found++
+		}
+	})
+	require.Positive(t, found)
+}
+
+// scanPart is the number of resources that a scan reads by one statement.
+const scanPart = 500
+
 // TestRaw_ChangedSchema reads resources that were stored under another schema.
 func TestRaw_ChangedSchema(t *testing.T) {
 	store := sqliteStore(t)

@@ -67,9 +67,11 @@ const scanPart = 500
 // scanRaw does the same as server.scan, and decodes only some members of the resources that may match.
 func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, after int64, leave *func()) ([]hit, int, error) {
 	text := make([]byte, 0, firstRead)
+	part := RawScan{Type: sc.t.Name, Filter: sc.filter, After: after, Limit: scanPart, Contains: containedText(sc.filter, sc.t)}
 	for {
-		n, err := raw.ScanRaw(ctx, sc.t.Name, sc.filter, after, scanPart, func(order int64, id string, resource []byte) error {
-			after = order
+		passed := 0
+		n, last, err := raw.ScanRaw(ctx, part, func(order int64, id string, resource []byte) error {
+			passed++
 			if sc.done() {
 				return nil // the rest of the part
 			}
@@ -83,9 +85,13 @@ func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, af
 			}
 			return sc.testOne(&scim.Resource{Object: *o}, order, id)
 		})
+		if err == nil {
+			err = sc.spend(n - passed)
+		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("scan resources: %w", err)
 		}
+		part.After = last
 		if err := sc.server.tooMany(sc.total); err != nil {
 			return nil, 0, err // the matches beyond MaxResults need not be counted
 		}

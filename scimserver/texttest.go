@@ -2,6 +2,7 @@ package scimserver
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/rawjson"
 	"github.com/scimwright/scimwright/scim"
@@ -40,6 +41,52 @@ func textTestOf(e filter.Compare, t *resourceType) (name string, test textTest, 
 		operand = filter.Fold(operand)
 	}
 	return a.Name, textTest{e.Op, []byte(operand), a.CaseExact}, ascii([]byte(operand))
+}
+
+// minContained is the length of the shortest string for which the search of the store pays.
+const minContained = 3
+
+// containedText returns the longest string that the stored text of a matching resource contains if it is in ASCII: the operand of a
+// comparison that the filter joins to the rest by "and". It returns "" if there is none that would exclude many resources.
+func containedText(f filter.Expr, t *resourceType) (longest string) {
+	filter.Walk(f, func(e filter.Expr) bool {
+		if e, ok := e.(filter.Compare); ok {
+			if text := contained(e, t); len(text) > max(len(longest), minContained-1) {
+				longest = text
+			}
+		}
+		_, joined := e.(filter.And)
+		return joined
+	})
+	return longest
+}
+
+// contained returns a string in ASCII that is in the stored text of each resource in ASCII that matches a comparison, in any case of letters.
+func contained(e filter.Compare, t *resourceType) string {
+	text, isText := e.Value.(string)
+	r, found := t.Resolve(e.Path)
+	a := r.Attribute
+	if r.Sub != nil {
+		a = r.Sub
+	}
+	if !isText || !found || a == nil || a.Type != schema.String || e.Op != filter.Eq && !e.Op.Textual() {
+		return ""
+	}
+	if !a.CaseExact {
+		text = filter.Fold(text)
+	}
+	for _, c := range []byte(text) {
+		if c < ' ' || c >= 0x7f || strings.IndexByte(`"\/<>&`, c) >= 0 { // other than ASCII, or possibly stored with an escape
+			return ""
+		}
+	}
+	if e.Op == filter.Eq || e.Op == filter.Sw {
+		text = `"` + text
+	}
+	if e.Op == filter.Eq || e.Op == filter.Ew {
+		text += `"`
+	}
+	return text
 }
 
 // fails reports whether a stored value is certainly different. Values with escapes or other letters than ASCII must be decoded.

@@ -40,8 +40,12 @@ func docUpTo(length int) string {
 
 // joins reports whether documents of the table may be read joined.
 func (t *table) joins(q Reader) bool {
+	return onSQLite(q) && !t.cached
+}
+
+func onSQLite(q Reader) bool {
 	db, ok := q.(interface{ Dialect() sqldb.Dialect })
-	return ok && db.Dialect() == sqldb.SQLite && !t.cached
+	return ok && db.Dialect() == sqldb.SQLite
 }
 
 // joins reports whether the documents of the walk may be read joined.

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -102,29 +104,54 @@ func (t *table) eachText(ctx, stop context.Context, q Reader, where string, args
 	})
 }
 
-// Scan passes the Seq, the id and the text of the documents that match the condition and whose Seq is greater than after to the function
-// use, in insertion order, at most limit of them. It returns their number. A text is valid until the next one is read.
-func (c Texts) Scan(ctx context.Context, q Reader, cond Cond, after int64, limit int,
-	use func(seq int64, id string, text []byte) error) (n int, err error) {
+// Scan examines the documents that match the condition and whose Seq is greater than after, in insertion order, at most limit of them. It
+// passes the Seq, the id and the text of the examined ones to the function use, and returns their number and the Seq of the last one, which
+// is after if there is none. A text is valid until the next one is read.
+//
+// A document that certainly does not contain the string contains, in any case of its ASCII letters, is examined but not passed. The database
+// then does not copy its text to this process, which costs more than the search. Documents with other characters than ASCII are passed, and so
+// are all documents on PostgreSQL.
+func (c Texts) Scan(ctx context.Context, q Reader, cond Cond, after int64, limit int, contains string,
+	use func(seq int64, id string, text []byte) error) (n int, last int64, err error) {
 	t := c.t
 	where, args, err := t.where(cond)
 	if err != nil {
-		return 0, t.wrap(err)
+		return 0, after, t.wrap(err)
 	}
-	query := "SELECT seq, id, doc FROM " + t.quoted + where + " AND seq > ? ORDER BY seq" + sqldb.Limit
-	err = sqldb.Each(sqldb.Brief(ctx, q), q, 3, query, append(args, after, limit), func(values []driver.Value) error {
+	from := " FROM " + t.quoted + where + " AND seq > ? ORDER BY seq" + sqldb.Limit
+	args = append(args, after, limit)
+	query, counted, last := "SELECT seq, id, doc"+from, false, after
+	if counted = contains != "" && onSQLite(q); counted {
+		// The last row has the number and no text. A text is stored as a BLOB, whose length is that in bytes.
+		query = "SELECT * FROM (" + query + `) WHERE doc LIKE ? ESCAPE '\' OR length(CAST(doc AS TEXT)) <> octet_length(doc)` +
+			" UNION ALL SELECT max(seq), count(*), NULL FROM (SELECT seq" + from + ")"
+		args = slices.Concat(args, []any{"%" + likeLiteral.Replace(contains) + "%"}, args)
+	}
+	err = sqldb.Each(sqldb.Brief(ctx, q), q, 3, query, args, func(values []driver.Value) error {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if number, ok := values[1].(int64); ok && counted && values[2] == nil {
+			n = int(number)
+			if seq, ok := values[0].(int64); ok { // NULL if there are no documents
+				last = seq
+			}
+			return nil
 		}
 		seq, ok := values[0].(int64)
 		if !ok {
 			return fmt.Errorf("the seq of a document is %T, not an integer", values[0])
 		}
-		n++
+		if !counted {
+			n, last = n+1, seq
+		}
 		return use(seq, sqldb.String(values[1]), sqldb.Text(values[2]))
 	})
-	return n, t.wrap(err)
+	return n, last, t.wrap(err)
 }
+
+// likeLiteral escapes a text for LIKE with the escape character \.
+var likeLiteral = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // errEnd ends the reading of all stretches of an order.
 var errEnd = errors.New("end of the page")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rawjson"
-	"github.com/scimwright/scimwright/scim/filter"
 	"github.com/scimwright/scimwright/scimserver"
 )
 
@@ -286,17 +285,16 @@ func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserv
 }
 
 // ScanRaw implements scimserver.RawReader.
-func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
-	use func(order int64, id string, text []byte) error) (int, error) {
-	k, err := s.layout.kind(typ)
+func (s *Store) ScanRaw(ctx context.Context, scan scimserver.RawScan, use func(order int64, id string, text []byte) error) (n int, last int64, err error) {
+	k, err := s.layout.kind(scan.Type)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	where, _, err := s.condition(ctx, k, f)
+	where, _, err := s.condition(ctx, k, scan.Filter)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return k.texts.Scan(ctx, s.docs.Reader(), where, after, limit, func(seq int64, id string, doc []byte) error {
+	return k.texts.Scan(ctx, s.docs.Reader(), where, scan.After, scan.Limit, scan.Contains, func(seq int64, id string, doc []byte) error {
 		resource, _, err := split(doc)
 		if err != nil {
 			return err

@@ -1,14 +1,17 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // testRaw compares texts of pages and of conditions with those of single documents. Some documents are too long to be read with others, and
@@ -147,6 +150,49 @@ func testRaw(t *testing.T, open Opener) {
 			if test.count > 0 {
 				require.ErrorIs(t, err, stop)
 				require.Equal(t, 1, calls)
+			}
+		}
+	})
+	t.Run("scan of parts", func(t *testing.T) {
+		all := f.query(docstore.Query[person]{Limit: len(ids)}).Docs
+		for _, contains := range []string{"", "X", "xxxxxxxxxxxx", `"-10`, "%", "_", "none", "é"} {
+			for _, cond := range []docstore.Cond{nil, docstore.NotNull("login"), docstore.Eq("login", ids[1]), docstore.Eq("login", "none")} {
+				var expected, passed []string
+				examined, after := 0, int64(0)
+				for _, doc := range all {
+					if cond == nil || cond == docstore.NotNull("login") || cond == docstore.Eq("login", ids[1]) && doc.ID == ids[1] {
+						examined++
+						expected = append(expected, doc.ID)
+					}
+				}
+				for parts := 1; ; parts++ {
+					n, last, err := texts.Scan(f.ctx(), store.Reader(), cond, after, 100, contains, func(seq int64, id string, text []byte) error {
+						require.Greater(t, seq, after)
+						require.NotEmpty(t, text)
+						passed = append(passed, id)
+						return nil
+					})
+					require.NoError(t, err)
+					examined -= n
+					if n < 100 {
+						break
+					}
+					require.Greater(t, last, after)
+					after = last
+					require.Less(t, parts, 10)
+				}
+				require.Zero(t, examined, "number of examined documents")
+				require.Subset(t, expected, passed)
+				for i, doc := range all {
+					text, err := json.Marshal(doc.Value)
+					require.NoError(t, err)
+					if strings.Contains(strings.ToLower(string(text)), strings.ToLower(contains)) && slices.Contains(expected, doc.ID) {
+						require.Contains(t, passed, doc.ID, "%d contains %q", i, contains)
+					}
+				}
+				if d, ok := store.Reader().(interface{ Dialect() sqldb.Dialect }); contains == "none" && ok && d.Dialect() == sqldb.SQLite {
+					require.Less(t, len(passed), max(1, len(expected)))
+				}
 			}
 		}
 	})
