@@ -74,9 +74,9 @@ type RawReader interface {
 	// error ends the reading and is returned.
 	EachMember(ctx context.Context, group string, use func(*Member) error) error
 
-	// ScanRaw is a part of Store.Scan: it examines resources by increasing Order, and passes at least those that match to the function use. It
-	// returns the number of examined ones, with the Order of the last one; fewer than the limit means that no further ones follow. The function
-	// does not use the store, and does not keep the text.
+	// ScanRaw is a part of Store.Scan: it examines resources by increasing Order, and passes at least those that match to the function use.
+	// It returns the number of examined ones, with the Order of the last one; fewer than the limit means that no further ones follow. The
+	// function does not use the store, and does not keep the text.
 	ScanRaw(ctx context.Context, scan RawScan, use func(order int64, id string, text []byte) error) (n int, last int64, err error)
 }
 

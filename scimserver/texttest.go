@@ -61,7 +61,8 @@ func containedText(f filter.Expr, t *resourceType) (longest string) {
 	return longest
 }
 
-// contained returns a string in ASCII that is in the stored text of each resource in ASCII that matches a comparison, in any case of letters.
+// contained returns a string in ASCII that is in the stored text of each resource in ASCII that matches a comparison, in any case of
+// letters.
 func contained(e filter.Compare, t *resourceType) string {
 	text, isText := e.Value.(string)
 	r, found := t.Resolve(e.Path)

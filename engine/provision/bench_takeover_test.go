@@ -36,8 +36,8 @@ const (
 
 // BenchmarkTakeover ends a process of a fleet of four with default options, and measures how long each of its apps gets no request: from
 // the kill or the stop, or, for a process that stops by itself, from its last request. Targets respond in 300 ms, and the apps always have
-// changes. After that it replaces the process. s-to-part is the maximum time until the numbers of lanes of all processes, as means over 3 s,
-// differ by at most 20 % from the mean of the processes. %-spread is the maximum difference of the means from 20 s to 30 s after the
+// changes. After that it replaces the process. s-to-part is the maximum time until the numbers of lanes of all processes, as means over
+// 3 s, differ by at most 20 % from the mean of the processes. %-spread is the maximum difference of the means from 20 s to 30 s after the
 // replacement.
 func BenchmarkTakeover(b *testing.B) {
 	for _, c := range []struct {

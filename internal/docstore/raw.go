@@ -108,9 +108,9 @@ func (t *table) eachText(ctx, stop context.Context, q Reader, where string, args
 // passes the Seq, the id and the text of the examined ones to the function use, and returns their number and the Seq of the last one, which
 // is after if there is none. A text is valid until the next one is read.
 //
-// A document that certainly does not contain the string contains, in any case of its ASCII letters, is examined but not passed. The database
-// then does not copy its text to this process, which costs more than the search. Documents with other characters than ASCII are passed, and so
-// are all documents on PostgreSQL.
+// A document that certainly does not contain the string contains, in any case of its ASCII letters, is examined but not passed. The
+// database then does not copy its text to this process, which costs more than the search. Documents with other characters than ASCII are
+// passed, and so are all documents on PostgreSQL.
 func (c Texts) Scan(ctx context.Context, q Reader, cond Cond, after int64, limit int, contains string,
 	use func(seq int64, id string, text []byte) error) (n int, last int64, err error) {
 	t := c.t

@@ -285,7 +285,8 @@ func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserv
 }
 
 // ScanRaw implements scimserver.RawReader.
-func (s *Store) ScanRaw(ctx context.Context, scan scimserver.RawScan, use func(order int64, id string, text []byte) error) (n int, last int64, err error) {
+func (s *Store) ScanRaw(ctx context.Context, scan scimserver.RawScan,
+	use func(order int64, id string, text []byte) error) (n int, last int64, err error) {
 	k, err := s.layout.kind(scan.Type)
 	if err != nil {
 		return 0, 0, err

@@ -136,7 +136,8 @@ func (s *Store) SizeRaw(ctx context.Context, q scimserver.Query) (int64, error) 
 }
 
 // ScanRaw implements scimserver.RawReader.
-func (s *Store) ScanRaw(ctx context.Context, scan scimserver.RawScan, use func(order int64, id string, text []byte) error) (n int, last int64, err error) {
+func (s *Store) ScanRaw(ctx context.Context, scan scimserver.RawScan,
+	use func(order int64, id string, text []byte) error) (n int, last int64, err error) {
 	return s.resources.ScanRaw(ctx, scan, use)
 }
 

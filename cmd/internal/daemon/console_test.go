@@ -176,8 +176,9 @@ func TestConsole_ConnectsApp(t *testing.T) {
 		_, page = w.post("/console/connect", form("id", "Not Valid/", "baseUrl", "ftp://x", "secret", served.Token))
 		require.Contains(t, page, "Nothing was stored.")
 
-		c.do(http.StatusOK, http.MethodPut, "/apps/wiki", `{"version":7,"target":{"baseUrl":"`+base+`","rate":3,"pushGroups":true,"auth":{"secret":"x"}},`+
-			`"mapping":{"attributes":{"login":"string"},"rules":[{"target":"userName","expression":"user.login"}]}}`, &struct{}{})
+		c.do(http.StatusOK, http.MethodPut, "/apps/wiki",
+			`{"version":7,"target":{"baseUrl":"`+base+`","rate":3,"pushGroups":true,"auth":{"secret":"x"}},`+
+				`"mapping":{"attributes":{"login":"string"},"rules":[{"target":"userName","expression":"user.login"}]}}`, &struct{}{})
 		require.Contains(t, w.get("/console/connect?app=wiki"), "Change the connection")
 		_, page = w.post("/console/connect", form("app", "wiki", "baseUrl", base+"/v2", "secret", served.Token))
 		require.Contains(t, page, "The connection is changed.")

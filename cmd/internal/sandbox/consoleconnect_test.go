@@ -150,7 +150,8 @@ func TestConsole_ConnectsApp(t *testing.T) {
 
 	t.Run("incomplete", func(t *testing.T) {
 		page := b.form("/connect", all("scheme", "CLIENT_CREDENTIALS"))
-		for _, text := range []string{"Enter a name", "Enter the base URL", "Enter the id of the client", "Enter the URL of the token", "Enter the secret"} {
+		missing := []string{"Enter a name", "Enter the base URL", "Enter the id of the client", "Enter the URL of the token", "Enter the secret"}
+		for _, text := range missing {
 			require.Contains(t, page, text)
 		}
 		page = b.form("/connect", all("label", evil, "baseUrl", "ftp://"+evil, "scheme", "BEARER", "secret", secret, "user", evil))
@@ -176,7 +177,8 @@ func TestConsole_ConnectsApp(t *testing.T) {
 		page := b.form("/connect", url.Values{"app": {app}, "baseUrl": {base + "/v2"}, "scheme": {"BEARER"}, "do": {"save"}})
 		require.Contains(t, page, "The connection is changed.", "without a secret, the stored one remains")
 		require.Contains(t, page, base+"/v2")
-		require.Contains(t, b.form("/connect", url.Values{"app": {app}, "baseUrl": {base}, "scheme": {"BEARER"}, "do": {"test"}}), "requires the secret")
+		page := b.form("/connect", url.Values{"app": {app}, "baseUrl": {base}, "scheme": {"BEARER"}, "do": {"test"}})
+		require.Contains(t, page, "requires the secret")
 		page = b.fill("updateFeature", url.Values{"app": {app}, "back": {target}}, "deactivate", "")
 		require.Contains(t, page, "The permitted requests are stored.")
 		require.NotContains(t, b.get("/do/updateFeature?app="+app), `name="deactivate" value="true" checked`)
@@ -203,7 +205,8 @@ func TestConsole_ConnectsApp(t *testing.T) {
 			require.True(t, strings.Contains(page, "permission") || strings.Contains(page, "not allowed"), page)
 		}
 		require.Contains(t, b.post("/connect", all("server", "chat", "label", "X", "csrf", "wrong")), "belongs to another login")
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api.BaseURL+"/connect", strings.NewReader(all("server", "chat").Encode()))
+		form := strings.NewReader(all("server", "chat").Encode())
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api.BaseURL+"/connect", form)
 		require.NoError(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", "https://evil.example")

@@ -159,7 +159,8 @@ func (d *Desired) Commands(v *console.Visit, in Input) string {
 
 // Next implements Backend.
 func (d *Desired) Next(app string) (path, text string) {
-	return "/apps/" + url.PathEscape(app), "The app is connected. Its users and groups are what the identity provider writes to " + d.at(app) + "/users."
+	return "/apps/" + url.PathEscape(app),
+		"The app is connected. Its users and groups are what the identity provider writes to " + d.at(app) + "/users."
 }
 
 // Actions implements Backend.

@@ -61,7 +61,9 @@ func (m *Management) local(text string) (string, error) {
 }
 
 // newToken creates a token of a SCIM server of the sandbox. remove revokes it.
-func (m *Management) newToken(ctx context.Context, v *console.Visit, server string) (to engine.Target, remove func(context.Context), err error) {
+func (m *Management) newToken(ctx context.Context, v *console.Visit, server string) (
+	to engine.Target, remove func(context.Context), err error,
+) {
 	c, path := m.frame.Management(v), serversPath+"/"+url.PathEscape(server)
 	var found Server
 	if err := c.Do(ctx, http.MethodGet, path, nil, &found); err != nil {
@@ -220,7 +222,8 @@ func (m *Management) Commands(v *console.Visit, in Input) string {
 	path := appsPath + "/" + url.PathEscape(in.App)
 	if in.App == "" {
 		path = appsPath + "/" + appWord
-		lines = append(lines, "APP=$("+m.frame.Curl(v, http.MethodPost, appsPath, appOf(in))+` | grep -o '"id":"[^"]*' | head -1 | cut -d'"' -f4)`)
+		created := m.frame.Curl(v, http.MethodPost, appsPath, appOf(in))
+		lines = append(lines, "APP=$("+created+` | grep -o '"id":"[^"]*' | head -1 | cut -d'"' -f4)`)
 	}
 	lines = append(lines, m.frame.Curl(v, http.MethodPost, path+connection+"?activate=true", connectionOf(in)))
 	if in.App == "" {
