@@ -51,6 +51,7 @@ func (in *Input) auth() engine.Auth {
 		a.Secret = in.User + ":" + in.Secret
 	case engine.ClientCredentials:
 		a.OAuth = engine.OAuth{TokenURL: in.TokenURL, ClientID: in.ClientID, Scope: in.Scope}
+	case engine.Bearer, engine.Raw, engine.Header:
 	}
 	return a
 }
@@ -269,6 +270,8 @@ func (s *Section) missing(in Input, test bool) map[string]string {
 		need("clientId", in.ClientID, "Enter the id of the client.")
 		need("tokenUrl", in.TokenURL, "Enter the URL of the token endpoint.")
 	case engine.Bearer, engine.Raw:
+	case engine.Header: // the form has no field for the name of the header
+		found["scheme"] = "Select one of the forms of credentials."
 	default:
 		found["scheme"] = "Select one of the forms of credentials."
 	}

@@ -137,7 +137,7 @@ func connectionOf(in Input) map[string]any {
 		profile["headerFormat"] = "RAW"
 	case engine.Basic:
 		profile["headerFormat"] = "BASIC"
-	default:
+	case engine.Bearer, engine.Header: // the form does not offer Header
 		profile["headerFormat"] = "BEARER"
 	}
 	if in.Secret != "" {
