@@ -177,7 +177,7 @@ func TestConsole_ConnectsApp(t *testing.T) {
 		page := b.form("/connect", url.Values{"app": {app}, "baseUrl": {base + "/v2"}, "scheme": {"BEARER"}, "do": {"save"}})
 		require.Contains(t, page, "The connection is changed.", "without a secret, the stored one remains")
 		require.Contains(t, page, base+"/v2")
-		page := b.form("/connect", url.Values{"app": {app}, "baseUrl": {base}, "scheme": {"BEARER"}, "do": {"test"}})
+		page = b.form("/connect", url.Values{"app": {app}, "baseUrl": {base}, "scheme": {"BEARER"}, "do": {"test"}})
 		require.Contains(t, page, "requires the secret")
 		page = b.fill("updateFeature", url.Values{"app": {app}, "back": {target}}, "deactivate", "")
 		require.Contains(t, page, "The permitted requests are stored.")
