@@ -67,6 +67,7 @@ type Finding struct {
 type Exchange struct {
 	Request, Response Message
 	Curl              string // a command line that sends the request again
+	Level             int    // of the headings: 2 or 3; all other values are 4, the level below the heading of a finding
 }
 
 // Message is a request or a response.

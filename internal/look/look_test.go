@@ -36,10 +36,23 @@ func TestComponents_Escape(t *testing.T) {
 	page, err := Define(template.New("page"))
 	require.NoError(t, err)
 	message := NewMessage(evil, map[string][]string{evil: {evil}}, evil)
-	f := Finding{Tone: "bad", What: evil, Note: evil, Want: evil, Got: evil, Waived: evil, Exchange: &Exchange{message, message, evil}}
+	f := Finding{Tone: "bad", What: evil, Note: evil, Want: evil, Got: evil, Waived: evil, Exchange: &Exchange{message, message, evil, 0}}
 	var out strings.Builder
 	require.NoError(t, page.ExecuteTemplate(&out, "finding", f))
 	require.NoError(t, page.ExecuteTemplate(&out, "pill", NewPill(evil, evil)))
 	require.NotContains(t, out.String(), "<img")
 	require.Equal(t, 16, strings.Count(out.String(), "&lt;img"), "each text is shown")
+}
+
+// The headings of an exchange follow those of the page that it is on.
+func TestExchange_HeadingLevel(t *testing.T) {
+	page, err := Define(template.New("page"))
+	require.NoError(t, err)
+	for level, heading := range map[int]string{0: "h4", 2: "h2", 3: "h3"} {
+		var out strings.Builder
+		require.NoError(t, page.ExecuteTemplate(&out, "exchange", Exchange{Level: level}))
+		for _, text := range []string{"Request", "Response"} {
+			require.Contains(t, out.String(), "<"+heading+">"+text+"</"+heading+">")
+		}
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/console/session"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
+	"github.com/scimwright/scimwright/internal/look"
 )
 
 // Exchange is one request to a target with its response, redacted.
@@ -36,8 +37,22 @@ type Exchange struct {
 	Error        string
 
 	URL                           string
-	RequestHeader, ResponseHeader []Header
+	RequestHeader, ResponseHeader http.Header
 	Request, Response, Curl, Run  string
+}
+
+// Messages returns the request and the response as the pages and the report of the suite show them. The page of a request has the command
+// line in a section of its own, with a button that copies it.
+func (e Exchange) Messages() look.Exchange {
+	line := "No response"
+	if e.Status != 0 {
+		line = strings.TrimSpace(fmt.Sprint(e.Status, " ", http.StatusText(e.Status)))
+	}
+	return look.Exchange{
+		Request:  look.NewMessage(e.Method+" "+e.URL, e.RequestHeader, e.Request),
+		Response: look.NewMessage(line, e.ResponseHeader, e.Response),
+		Level:    2,
+	}
 }
 
 // Endpoint returns the path without the query.
@@ -57,16 +72,6 @@ func readable(path string) string {
 		return path
 	}
 	return before + "?" + text
-}
-
-// Header is a header field.
-type Header struct{ Name, Value string }
-
-func headersOf(h http.Header) (all []Header) {
-	for _, name := range sortedKeys(h) {
-		all = append(all, Header{name, strings.Join(h[name], ", ")})
-	}
-	return all
 }
 
 // exchanges returns exchanges with the names of their apps and principals, as the caller may see them.
@@ -109,7 +114,7 @@ func (c *console) named(ctx context.Context, v *Visit, found []engine.Attempt) (
 			ID: a.ID, App: short, Label: cmp.Or(labels.byID[a.App], short), Kind: string(a.Kind), Of: a.Principal,
 			Name: cmp.Or(names[a.App][engine.Principal{Kind: a.Kind, ID: a.Principal}], a.Principal), At: a.At, Method: a.Method,
 			Path: readable(control.RelativePath(a.URL)), Status: a.Status, Duration: a.Duration, Error: a.Error, URL: a.URL,
-			RequestHeader: headersOf(a.RequestHeader), ResponseHeader: headersOf(a.ResponseHeader), Request: a.RequestBody,
+			RequestHeader: a.RequestHeader, ResponseHeader: a.ResponseHeader, Request: a.RequestBody,
 			Response: a.ResponseBody, Curl: a.Curl(true), Run: a.Run,
 		})
 	}

@@ -98,7 +98,6 @@ func TestBrowser_NewcomerConnects(t *testing.T) {
 	n.user("ben@northwind.example")
 	n.ClickText("Apps")
 	n.WaitText("The target rejects the credentials. Nothing is sent.")
-	n.Screenshot("newcomer-broken")
 	n.ClickText("Show")
 	n.WaitText("403: the token does not allow changes")
 	n.ClickText("Tasks")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
 // The page of an application shows failed principals first and links to their requests.
@@ -51,7 +53,10 @@ func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	})
 
 	opened := regexp.MustCompile(`/requests/\w+/\d+`).FindString(requests)
-	require.Contains(t, consolePage(t, api, opened), "Repeat with curl")
+	request := consolePage(t, api, opened)
+	require.Contains(t, request, "Repeat with curl")
+	require.Regexp(t, `<p class="line"><code>(201 Created|400 Bad Request)</code></p><details class="fold" open><summary>\d+ headers</summary>`, request,
+		"the exchange looks as in the report of the suite")
 	link := regexp.MustCompile(`/apps/\w+/user/\w+`).FindString(tasks)
 	history := consolePage(t, api, link)
 	require.Contains(t, history, "The user is assigned to the application directly.")
@@ -145,6 +150,19 @@ func TestConsole_ReplicasShareSessions(t *testing.T) {
 	for range 6 {
 		require.NotContains(t, b.get("/"), "API token")
 	}
+}
+
+// eachDatabase runs a test of the console on SQLite and on PostgreSQL.
+func eachDatabase(t *testing.T, test func(t *testing.T, o sandbox.Options)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, sandbox.Options{})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")})
+	})
 }
 
 // consolePage returns a page of the console.

@@ -47,7 +47,12 @@ func all(pairs ...string) url.Values {
 // The page that connects an app: with a SCIM server of the sandbox, with other servers and each form of credentials, and its errors.
 func TestConsole_ConnectsApp(t *testing.T) {
 	t.Parallel()
-	s, api := startOne(t, sandbox.Options{Empty: true, NoRateLimits: true})
+	eachDatabase(t, testConnectsApp)
+}
+
+func testConnectsApp(t *testing.T, o sandbox.Options) {
+	o.Empty, o.NoRateLimits = true, true
+	s, api := startOne(t, o)
 	b := consoleLogin(t, api)
 	apps := func() (all []struct{ ID, Label, Status string }) {
 		t.Helper()

@@ -22,23 +22,24 @@ type organization struct {
 	viewer           *consoleBrowser
 }
 
-func newOrganization(t *testing.T) *organization {
+func newOrganization(t *testing.T, o sandbox.Options) *organization {
 	t.Helper()
-	_, api := startOne(t, sandbox.Options{NoRateLimits: true})
-	o := &organization{consoleBrowser: consoleLogin(t, api)}
+	o.NoRateLimits = true
+	_, api := startOne(t, o)
+	org := &organization{consoleBrowser: consoleLogin(t, api)}
 	var found []struct{ ID string }
 	do(t, api, http.MethodGet, "/api/v1/groups?search="+url.QueryEscape(`profile.name eq "Sales"`), "", &found)
-	o.group = found[0].ID
-	do(t, api, http.MethodGet, "/api/v1/groups/"+o.group+"/users", "", &found)
-	o.user = found[0].ID
-	do(t, api, http.MethodGet, "/api/v1/groups/"+o.group+"/apps", "", &found)
-	o.app = found[0].ID
+	org.group = found[0].ID
+	do(t, api, http.MethodGet, "/api/v1/groups/"+org.group+"/users", "", &found)
+	org.user = found[0].ID
+	do(t, api, http.MethodGet, "/api/v1/groups/"+org.group+"/apps", "", &found)
+	org.app = found[0].ID
 	viewer := newUser(t, api, "viewer@northwind.example")
 	do(t, api, http.MethodPost, "/api/v1/users/"+viewer+"/roles", `{"type":"READ_ONLY_ADMIN"}`, nil)
 	var made struct{ Token string }
 	do(t, api, http.MethodPost, "/sandbox/v1/api-tokens", `{"name":"viewer","userId":"`+viewer+`"}`, &made)
-	o.viewer = consoleLogin(t, &sandbox.APIClient{BaseURL: api.BaseURL, Token: made.Token})
-	return o
+	org.viewer = consoleLogin(t, &sandbox.APIClient{BaseURL: api.BaseURL, Token: made.Token})
+	return org
 }
 
 // in returns the organization for a subtest.
@@ -142,7 +143,11 @@ func (o *organization) paths() map[string]string {
 
 func TestManage(t *testing.T) {
 	t.Parallel()
-	o := newOrganization(t)
+	eachDatabase(t, testManage)
+}
+
+func testManage(t *testing.T, options sandbox.Options) {
+	o := newOrganization(t, options)
 	t.Run("pages", func(t *testing.T) {
 		o := o.in(t)
 		for path, content := range o.paths() {

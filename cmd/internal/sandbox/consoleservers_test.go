@@ -43,7 +43,12 @@ func newReader(t *testing.T, api *sandbox.APIClient) *sandbox.APIClient {
 // The pages of the SCIM servers, the outbox, the hooks and the suite, and their forms.
 func TestConsole_ServersAndSuite(t *testing.T) {
 	t.Parallel()
-	s, api := startOne(t, sandbox.Options{Empty: true, NoRateLimits: true})
+	eachDatabase(t, testServersAndSuite)
+}
+
+func testServersAndSuite(t *testing.T, o sandbox.Options) {
+	o.Empty, o.NoRateLimits = true, true
+	s, api := startOne(t, o)
 	b := consoleLogin(t, api)
 	const evil = `"><img src=x onerror=alert(1)>`
 	evilUser, err := createSCIM(t.Context(), api.BaseURL+"/scim/v2/Users", s.Ready().SCIMToken,

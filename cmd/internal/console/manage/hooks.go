@@ -189,7 +189,7 @@ func (m *Manage) executeHook(w http.ResponseWriter, r *http.Request, v *console.
 	path := at(hooksPath, r.PathValue("hook")) + "/execute"
 	var answer json.RawMessage
 	err := m.frame.Management(v).Do(r.Context(), http.MethodPost, path, json.RawMessage(text), &answer)
-	p.Called = &look.Exchange{Request: look.NewMessage("POST", http.Header{"Content-Type": {"application/json"}}, text)}
+	p.Called = &look.Exchange{Request: look.NewMessage("POST", http.Header{"Content-Type": {"application/json"}}, text), Level: 3}
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		p.Called.Response = look.NewMessage(e.Summary, nil, strings.Join(e.Causes, "\n"))
 		p.Problem = "The call has failed: " + e.Summary
