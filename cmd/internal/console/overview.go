@@ -296,7 +296,7 @@ func (c *console) rank(ctx context.Context, v *Visit) ([]ranked, error) {
 func rankOf(l *engine.Lag, now time.Time) int {
 	held := l.Hold.Kind != engine.HoldNone
 	switch {
-	case l.Hold.Kind == engine.HoldQuarantine && (l.Due > 0 || l.Hold.Until.After(now)): // otherwise released, and nothing is to be sent
+	case l.Hold.Kind == engine.HoldQuarantine && (l.Due > 0 || !l.Hold.Until.IsZero()): // otherwise released, and nothing is to be sent
 		return rankRejected
 	case l.Failed+l.Held > 0:
 		return rankFailed
@@ -355,7 +355,10 @@ func needOf(a *ranked, now time.Time) (Need, bool) {
 	at := map[string]string{"app": a.short}
 	switch a.rank {
 	case rankRejected:
-		n.Tone, n.What, n.Tab = "bad", "The target rejects the credentials. Nothing is sent.", "target"
+		n.Tone, n.What, n.Tab = "bad", "The target rejects the credentials.", "target"
+		if l.Due > 0 || l.Hold.Until.After(now) {
+			n.What += " Nothing is sent."
+		}
 		n.Actions = []Action{{"testApp", at}, {"releaseApp", at}}
 		if l.Failed > 0 { // the end of the hold sends only pending changes
 			n.What += " " + plural(l.Failed, "change") + " rejected."

@@ -97,7 +97,7 @@ func TestBrowser_NewcomerConnects(t *testing.T) {
 	n.quirk("forbidden", "on")
 	n.user("ben@northwind.example")
 	n.ClickText("Apps")
-	n.WaitText("The target rejects the credentials. Nothing is sent.")
+	n.WaitText("The target rejects the credentials.")
 	n.ClickText("Show")
 	n.WaitText("403: the token does not allow changes")
 	n.ClickText("Tasks")
