@@ -47,15 +47,11 @@ func (sc *scan) raw() (raw RawReader, members []member) {
 	if path, ok := sc.ordering.path(sc.t); ok {
 		add(path)
 	}
-	filter.Walk(sc.filter, func(e filter.Expr) bool {
-		if e, ok := e.(filter.Compare); ok {
-			if name, test, ok := textTestOf(e, sc.t); ok {
-				m := at(name)
-				m.tests = append(m.tests, test)
-			}
+	eachJoined(sc.filter, func(e filter.Compare) {
+		if name, test, ok := textTestOf(e, sc.t); ok {
+			m := at(name)
+			m.tests = append(m.tests, test)
 		}
-		_, joined := e.(filter.And)
-		return joined
 	})
 	return sc.server.raw, members
 }

@@ -28,19 +28,40 @@ type textTest struct {
 // textTestOf returns the test of a comparison, and the name of the member that it reads. ok is false if the values of the attribute or the
 // operand are not compared by their bytes.
 func textTestOf(e filter.Compare, t *resourceType) (name string, test textTest, ok bool) {
-	operand, isText := e.Value.(string)
-	r, found := t.Resolve(e.Path)
-	a := r.Attribute
-	if !isText || !found || r.Extension || a == nil || r.Sub != nil || a.Type != schema.String || a.MultiValued || a.Secret() {
+	r, a, operand := textOperand(e, t)
+	if a == nil || r.Extension || r.Sub != nil || a.MultiValued || a.Secret() {
 		return "", textTest{}, false
 	}
-	if e.Op != filter.Eq && !e.Op.Textual() {
-		return "", textTest{}, false
+	return a.Name, textTest{e.Op, []byte(operand), a.CaseExact}, ascii([]byte(operand))
+}
+
+// textOperand returns the attribute that a comparison of strings reads, and the operand, folded unless the attribute is caseExact. The
+// attribute is nil if the comparison is not eq, co, sw or ew of a string.
+func textOperand(e filter.Compare, t *resourceType) (r schema.Resolved, a *schema.Attribute, operand string) {
+	operand, isText := e.Value.(string)
+	r, found := t.Resolve(e.Path)
+	a = r.Attribute
+	if r.Sub != nil {
+		a = r.Sub
+	}
+	if !isText || !found || a == nil || a.Type != schema.String || e.Op != filter.Eq && !e.Op.Textual() {
+		return r, nil, ""
 	}
 	if !a.CaseExact {
 		operand = filter.Fold(operand)
 	}
-	return a.Name, textTest{e.Op, []byte(operand), a.CaseExact}, ascii([]byte(operand))
+	return r, a, operand
+}
+
+// eachJoined calls a function for each comparison that the filter joins to the rest by "and".
+func eachJoined(f filter.Expr, visit func(filter.Compare)) {
+	filter.Walk(f, func(e filter.Expr) bool {
+		if e, ok := e.(filter.Compare); ok {
+			visit(e)
+		}
+		_, joined := e.(filter.And)
+		return joined
+	})
 }
 
 // minContained is the length of the shortest string for which the search of the store pays.
@@ -49,14 +70,10 @@ const minContained = 3
 // containedText returns the longest string that the stored text of a matching resource contains if it is in ASCII: the operand of a
 // comparison that the filter joins to the rest by "and". It returns "" if there is none that would exclude many resources.
 func containedText(f filter.Expr, t *resourceType) (longest string) {
-	filter.Walk(f, func(e filter.Expr) bool {
-		if e, ok := e.(filter.Compare); ok {
-			if text := contained(e, t); len(text) > max(len(longest), minContained-1) {
-				longest = text
-			}
+	eachJoined(f, func(e filter.Compare) {
+		if text := contained(e, t); len(text) > max(len(longest), minContained-1) {
+			longest = text
 		}
-		_, joined := e.(filter.And)
-		return joined
 	})
 	return longest
 }
@@ -64,17 +81,9 @@ func containedText(f filter.Expr, t *resourceType) (longest string) {
 // contained returns a string in ASCII that is in the stored text of each resource in ASCII that matches a comparison, in any case of
 // letters.
 func contained(e filter.Compare, t *resourceType) string {
-	text, isText := e.Value.(string)
-	r, found := t.Resolve(e.Path)
-	a := r.Attribute
-	if r.Sub != nil {
-		a = r.Sub
-	}
-	if !isText || !found || a == nil || a.Type != schema.String || e.Op != filter.Eq && !e.Op.Textual() {
+	_, a, text := textOperand(e, t)
+	if a == nil {
 		return ""
-	}
-	if !a.CaseExact {
-		text = filter.Fold(text)
 	}
 	for _, c := range []byte(text) {
 		if c < ' ' || c >= 0x7f || strings.IndexByte(`"\/<>&`, c) >= 0 { // other than ASCII, or possibly stored with an escape

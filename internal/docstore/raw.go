@@ -120,25 +120,26 @@ func (c Texts) Scan(ctx context.Context, q Reader, cond Cond, after int64, limit
 	}
 	from := " FROM " + t.quoted + where + " AND seq > ? ORDER BY seq" + sqldb.Limit
 	args = append(args, after, limit)
-	query, counted, last := "SELECT seq, id, doc"+from, false, after
-	if counted = contains != "" && onSQLite(q); counted {
+	query := "SELECT seq, id, doc" + from
+	counted := contains != "" && onSQLite(q)
+	if counted {
 		// The last row has the number and no text. A text is stored as a BLOB, whose length is that in bytes.
 		query = "SELECT * FROM (" + query + `) WHERE doc LIKE ? ESCAPE '\' OR length(CAST(doc AS TEXT)) <> octet_length(doc)` +
 			" UNION ALL SELECT max(seq), count(*), NULL FROM (SELECT seq" + from + ")"
 		args = slices.Concat(args, []any{"%" + likeLiteral.Replace(contains) + "%"}, args)
 	}
+	last = after
 	err = sqldb.Each(sqldb.Brief(ctx, q), q, 3, query, args, func(values []driver.Value) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if number, ok := values[1].(int64); ok && counted && values[2] == nil {
-			n = int(number)
-			if seq, ok := values[0].(int64); ok { // NULL if there are no documents
-				last = seq
+		seq, ok := values[0].(int64)
+		if counted && values[2] == nil {
+			if number, _ := values[1].(int64); number > 0 {
+				n, last = int(number), seq
 			}
 			return nil
 		}
-		seq, ok := values[0].(int64)
 		if !ok {
 			return fmt.Errorf("the seq of a document is %T, not an integer", values[0])
 		}
