@@ -633,10 +633,6 @@ type ResultPage struct {
 
 // curl returns the command line for a request, as an operator would send it with an own token.
 func (c *console) curl(v *Visit, request call) string {
-	url := c.o.URL
-	if url == "" {
-		url = v.base()
-	}
 	parts := []string{"curl -sS", "-X " + request.method, `-H "Authorization: ` + c.o.Scheme + ` $TOKEN"`}
 	if request.body != nil {
 		data, err := json.Marshal(request.body)
@@ -645,7 +641,7 @@ func (c *console) curl(v *Visit, request call) string {
 		}
 		parts = append(parts, "-H 'Content-Type: application/json'", "-d "+quoted(string(data)))
 	}
-	return strings.Join(append(parts, quoted(url+request.path)), " ")
+	return strings.Join(append(parts, quoted(c.address(v.client)+request.path)), " ")
 }
 
 // quoted quotes a string for a POSIX shell.

@@ -40,6 +40,8 @@ type Offering interface {
 // Link is a link in the navigation.
 type Link struct {
 	Label, Path string // the path is below the base
+	// Pages are the paths of other pages for which the link is Current, with all pages below them.
+	Pages []string
 	// Key is the key that opens the page after the key g.
 	Key string
 	// Access is the permission with which the link is shown. Default: engine.AccessRead.
@@ -47,9 +49,15 @@ type Link struct {
 	Current bool // set for the page that is shown
 }
 
+// connectPath is the path of the page that connects an app, which a section adds.
+const connectPath = "/connect"
+
 // engineLinks returns the links to the pages of the engine.
 func engineLinks() []Link {
-	return []Link{{Label: "Apps", Path: "/", Key: "a"}, {Label: "Requests", Path: "/requests", Key: "r"}}
+	return []Link{
+		{Label: "Apps", Path: "/", Pages: []string{"/apps", connectPath}, Key: "a"},
+		{Label: "Requests", Path: "/requests", Key: "r"},
+	}
 }
 
 // linksFor returns the links that the caller may open. The link of the page of a request is Current.
@@ -59,8 +67,9 @@ func (c *console) linksFor(r *http.Request, v *Visit) (shown []Link) {
 		if !v.caller.May(cmp.Or(l.Access, engine.AccessRead)) {
 			continue
 		}
-		l.Current = path == l.Path || strings.HasPrefix(path, l.Path+"/") ||
-			l.Path == "/" && (strings.HasPrefix(path, "/apps/") || path == "/connect")
+		l.Current = slices.ContainsFunc(append(l.Pages, l.Path), func(page string) bool {
+			return path == page || strings.HasPrefix(path, page+"/")
+		})
 		shown = append(shown, l)
 	}
 	return shown

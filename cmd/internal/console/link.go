@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 )
@@ -50,6 +51,9 @@ func (c *console) addLinks(mux *http.ServeMux) {
 		}))
 	}
 }
+
+// address returns the base URL of the server for a client: the one that the operator has set, or else the one in the browser.
+func (c *console) address(from client) string { return cmp.Or(c.o.URL, from.base()) }
 
 // base returns the base URL of the server in the browser, whose host name admit has accepted.
 func (c client) base() string {

@@ -92,9 +92,7 @@ func (c *console) openSession(ctx context.Context, host string) (cookie string, 
 }
 
 // LoginPath returns the path with a new one-time code that logs in the first caller who opens it.
-func (c *Console) LoginPath(ctx context.Context) (string, error) { return c.loginPath(ctx) }
-
-func (c *console) loginPath(ctx context.Context) (string, error) {
+func (c *console) LoginPath(ctx context.Context) (string, error) {
 	code, err := c.o.Sessions.NewCode(ctx)
 	if err != nil {
 		return "", err
@@ -137,24 +135,38 @@ func (c *console) loginForm(w http.ResponseWriter, r *http.Request, from client)
 
 func (c *console) login(w http.ResponseWriter, r *http.Request, from client) {
 	next := c.local(r.PostFormValue("next"))
-	if !c.failures.allow(c.o.Now()) {
-		w.Header().Set("Retry-After", "60")
-		c.showLogin(w, r, from, http.StatusTooManyRequests, LoginPage{Next: next, Problem: "There were too many failed logins. Wait a minute."})
-		return
-	}
 	token := strings.TrimSpace(r.PostFormValue("token"))
-	_, err := c.o.Host.Caller(r.Context(), token)
-	if token == "" || errors.Is(err, ErrNoCaller) {
-		c.failures.add(c.o.Now())
+	_, err := c.enter(r.Context(), token)
+	switch {
+	case errors.Is(err, errTooMany):
+		w.Header().Set("Retry-After", "60")
+		c.showLogin(w, r, from, http.StatusTooManyRequests, LoginPage{Next: next, Problem: tooManyLogins})
+	case errors.Is(err, ErrNoCaller):
 		c.showLogin(w, r, from, http.StatusForbidden, LoginPage{Next: next,
 			Problem: "This token gives no access to the engine. Check that it is complete and not revoked."})
-		return
-	}
-	if err != nil {
+	case err != nil:
 		c.broken(w, r, nil, err)
-		return
+	default:
+		c.begin(w, r, from, token, false, next)
 	}
-	c.begin(w, r, from, token, false, next)
+}
+
+// errTooMany is returned instead of the caller after too many failed logins.
+var errTooMany = errors.New("console: too many failed logins")
+
+const tooManyLogins = "There were too many failed logins. Wait a minute."
+
+// enter returns the caller of a token that a login presents. The error is errTooMany, or ErrNoCaller, which counts as a failed login.
+func (c *console) enter(ctx context.Context, token string) (Caller, error) {
+	if !c.failures.allow(c.o.Now()) {
+		return Caller{}, errTooMany
+	}
+	caller, err := c.o.Host.Caller(ctx, strings.TrimSpace(token))
+	if token == "" || errors.Is(err, ErrNoCaller) {
+		c.failures.add(c.o.Now())
+		return Caller{}, ErrNoCaller
+	}
+	return caller, err
 }
 
 // begin creates a new session, whatever cookie the browser has: a cookie that another party has set never becomes a session.

@@ -26,36 +26,28 @@ func (c *console) newLink(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, problem.text, http.StatusForbidden)
 		return
 	}
-	if !c.failures.allow(c.o.Now()) {
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, "There were too many failed logins. Wait a minute.", http.StatusTooManyRequests)
-		return
-	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	caller, err := c.o.Host.Caller(r.Context(), strings.TrimSpace(token))
+	if !strings.EqualFold(scheme, c.o.Scheme) {
+		token = ""
+	}
+	caller, err := c.enter(r.Context(), token)
+	path := ""
+	if err == nil && caller.May(engine.AccessFleet) {
+		path, err = c.LoginPath(r.Context())
+	}
 	switch {
-	case token == "" || !strings.EqualFold(scheme, c.o.Scheme) || errors.Is(err, ErrNoCaller):
-		c.failures.add(c.o.Now())
+	case errors.Is(err, errTooMany):
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, tooManyLogins, http.StatusTooManyRequests)
+	case errors.Is(err, ErrNoCaller):
 		http.Error(w, "The request requires the header Authorization with the scheme "+c.o.Scheme+" and a valid token.", http.StatusUnauthorized)
-		return
 	case err != nil:
 		c.log.ErrorContext(r.Context(), "login link", "error", err)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		return
-	case !caller.May(engine.AccessFleet):
+	case path == "":
 		http.Error(w, "A login link has all permissions, so it requires a token with all permissions.", http.StatusForbidden)
-		return
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(NewLink{c.address(from) + path})
 	}
-	path, err := c.loginPath(r.Context())
-	if err != nil {
-		c.log.ErrorContext(r.Context(), "login link", "error", err)
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		return
-	}
-	base := c.o.URL
-	if base == "" {
-		base = from.base()
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(NewLink{base + path})
 }

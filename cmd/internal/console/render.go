@@ -71,8 +71,9 @@ func (c *console) definePages() error {
 	c.funcs = template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return script },
 		"base": func() string { return c.o.Base }, "product": func() string { return c.o.Product },
-		"mounted": func(path string) bool { return c.mounted[path] },
-		"clock":   clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": look.Indent,
+		"mounted":  func(path string) bool { return c.mounted[path] },
+		"connects": func(user *visitor) bool { return c.mounted[connectPath] && user.May(engine.AccessApps) },
+		"clock":    clock, "ago": ago, "until": until, "iso": iso, "pill": pillOf, "httpPill": httpPill, "plural": plural, "json": look.Indent,
 		"num":     num,
 		"segment": url.PathEscape, "query": url.QueryEscape, "dict": dict, "lower": strings.ToLower, "duration": duration, "isURL": isURL,
 		"action": c.describe, "buttonOf": c.button, "states": states, "hasValue": hasValue, "counted": counted, "parsed": parsed,

@@ -55,7 +55,8 @@ func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	opened := regexp.MustCompile(`/requests/\w+/\d+`).FindString(requests)
 	request := consolePage(t, api, opened)
 	require.Contains(t, request, "Repeat with curl")
-	require.Regexp(t, `<p class="line"><code>(201 Created|400 Bad Request)</code></p><details class="fold" open><summary>\d+ headers</summary>`, request,
+	require.Regexp(t, `<p class="line"><code>(201 Created|400 Bad Request)</code></p>`+
+		`<details class="fold" open><summary>\d+ headers</summary>`, request,
 		"the exchange looks as in the report of the suite")
 	link := regexp.MustCompile(`/apps/\w+/user/\w+`).FindString(tasks)
 	history := consolePage(t, api, link)

@@ -60,10 +60,8 @@ func (m *Management) local(text string) (string, error) {
 	return m.Self + u.Path, nil
 }
 
-// newToken creates a token of a SCIM server of the sandbox. remove revokes it.
-func (m *Management) newToken(ctx context.Context, v *console.Visit, server string) (
-	to engine.Target, remove func(context.Context), err error,
-) {
+// Use implements Backend. The credentials are a new token, which remove revokes.
+func (m *Management) Use(ctx context.Context, v *console.Visit, server string) (to engine.Target, remove func(context.Context), err error) {
 	c, path := m.frame.Management(v), serversPath+"/"+url.PathEscape(server)
 	var found Server
 	if err := c.Do(ctx, http.MethodGet, path, nil, &found); err != nil {
@@ -81,11 +79,6 @@ func (m *Management) newToken(ctx context.Context, v *console.Visit, server stri
 		_ = c.Do(ctx, http.MethodDelete, path+"/tokens/"+url.PathEscape(made.ID), nil, nil)
 	}
 	return engine.Target{BaseURL: base, Auth: engine.Auth{Scheme: engine.Bearer, Secret: made.Token}}, remove, nil
-}
-
-// Use implements Backend.
-func (m *Management) Use(ctx context.Context, v *console.Visit, server string) (engine.Target, func(context.Context), error) {
-	return m.newToken(ctx, v, server)
 }
 
 // stored is a connection of the management API.
@@ -176,7 +169,7 @@ func (m *Management) Save(ctx context.Context, v *console.Visit, in Input) (app 
 		}
 	}()
 	if in.Server != "" {
-		to, remove, err := m.newToken(ctx, v, in.Server)
+		to, remove, err := m.Use(ctx, v, in.Server)
 		if err != nil {
 			return "", err
 		}
