@@ -211,7 +211,7 @@ func TestParse_RejectsInvalidScenarios(t *testing.T) {
 		require.NoError(t, err, "the built-in scenarios are valid")
 		require.Equal(t, s.Name, again.Name)
 	}
-	doc, err := os.ReadFile("../../docs/howto/conformance.md")
+	doc, err := os.ReadFile("../../docs/reference/conformance.md")
 	require.NoError(t, err)
 	_, example, found := strings.Cut(string(doc), "<!-- file: scenario -->\n```yaml\n")
 	require.True(t, found)

@@ -39,6 +39,5 @@
 //	scim_engine_lanes_taken_total                             the lanes that this process has taken over from them
 //
 // The counters are those of this process, except for rechecks. The gauges are read from the store: engines that share a store report the
-// same values. Forget
-// removes the counters of a deleted app.
+// same values. Forget removes the counters of a deleted app.
 package metrics

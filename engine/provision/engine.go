@@ -179,7 +179,8 @@ type Engine struct {
 	done    chan struct{}
 }
 
-// New returns an engine that does nothing until Start.
+// New returns an engine that does nothing until Start. The error is about Options: Store and Directory are required, numbers must not be
+// negative, and traces need a store with that capability.
 func New(o Options) (*Engine, error) {
 	if o.Store == nil {
 		return nil, errors.New("engine: Options.Store is required: engine/sqlstore opens one in a database")

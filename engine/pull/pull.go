@@ -64,7 +64,8 @@ var (
 	_ engine.Lister    = (*Directory)(nil)
 )
 
-// New returns a Directory. It sends nothing before the first query.
+// New returns a Directory. It sends nothing before the first query. The error is about Options: Target, URL and Secrets are required and
+// checked, numbers must not be negative.
 func New(o Options) (*Directory, error) {
 	if o.Target == nil {
 		return nil, errors.New("pull: Options.Target is required")

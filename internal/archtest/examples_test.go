@@ -17,7 +17,7 @@ var withoutExamples = map[string]string{
 	"conformance/causes":          "the results of a run are its only input; the text report shows the causes",
 	"conformance/clientgrade":     "scim-conformance mock is the program that uses it",
 	"conformance/matrix":          "scim-conformance matrix is the program that uses it",
-	"conformance/waivers":         "its input is a file, which docs/howto/conformance.md shows",
+	"conformance/waivers":         "its input is a file, which docs/reference/conformance.md shows",
 	"engine/jobs":                 "an embedder creates a scheduler only for jobs of its own",
 	"engine/jobs/jobstest":        "a test suite, which needs a test",
 	"engine/jobs/riverjobs":       "it requires PostgreSQL; docs/reference/engine.md shows the calls",

@@ -74,7 +74,7 @@ type Tenants struct {
 	byName map[string]*Tenant
 }
 
-// New returns a handler without tenants.
+// New returns a handler without tenants. Options.Stores is required.
 func New(o Options) (*Tenants, error) {
 	if o.Stores == nil {
 		return nil, errors.New("tenants: Options.Stores is required")

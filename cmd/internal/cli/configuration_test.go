@@ -18,7 +18,7 @@ import (
 const configurationStart = `# Configuration
 
 This page is for operators and for authors of scripts. It lists the flags of each command with their environment variables and defaults,
-and the members of the [configuration file of serve engine](../howto/daemon.md#configuration-file). A flag takes precedence over its
+and the members of the [configuration file of serve engine](../reference/daemon.md#configuration-file). A flag takes precedence over its
 variable, and the variable over the configuration file. ` + "`go test ./cmd/internal/cli -run Configuration -update`" + `
 generates this page.
 `

@@ -54,7 +54,7 @@ var flagHelp = kong.Vars{
 		"127.0.0.1:8090 (serve engine).",
 	"doctorConfig": "Configuration file of serve engine: check it, its address and its database.",
 	"doctorDB":     "Database: sqlite:PATH or postgres://... Default: that of the configuration file, or sqlite:scimwright-engine.db.",
-	"engineConfig": "YAML file with settings, tokens and apps; see docs/howto/daemon.md. SIGHUP reads it again.",
+	"engineConfig": "YAML file with settings, tokens and apps; see docs/reference/daemon.md. SIGHUP reads it again.",
 	"engineDB": "Database: sqlite:PATH or postgres://... Default: sqlite:scimwright-engine.db. Several daemons may share a PostgreSQL " +
 		"database.",
 	"engineLostKey":     "Start although no key decrypts some secrets; write them again.",
@@ -80,7 +80,7 @@ var flagHelp = kong.Vars{
 		"private networks). " +
 		"Default: any if --listen is a loopback address, else private.",
 	"engineTraceHost": "Host of targets to which the trace context is sent (repeatable), or * for all. Default: none. The variables OTEL_* " +
-		"of OpenTelemetry enable and configure traces; see docs/howto/daemon.md.",
+		"of OpenTelemetry enable and configure traces; see docs/reference/daemon.md.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
 	"benchJSON": "Write the result to a file as JSON. If FILE is -, standard output has only JSON.",

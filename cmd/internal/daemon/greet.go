@@ -47,5 +47,5 @@ func (d *Daemon) PrintWelcome(w io.Writer) {
 	fmt.Fprintf(w, "\nnext: create a token for your identity provider\n")
 	fmt.Fprintf(w, "  scimwright engine token create --url %s --api-token ADMIN-TOKEN \\\n", d.ready.EngineURL)
 	fmt.Fprintf(w, "    --scope apps --scope read --scope write --scope secrets\n")
-	fmt.Fprintf(w, "then write apps, users and groups: see docs/howto/daemon.md\n")
+	fmt.Fprintf(w, "then write apps, users and groups: see docs/tutorials/engine-service.md\n")
 }

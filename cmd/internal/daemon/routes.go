@@ -105,7 +105,7 @@ const maxInFlight = 256 << 20
 func newOwn(a *api, g rest.Guard, o Options) (*rest.Handler, error) {
 	return rest.NewHandler(a.routes(), rest.Options{
 		TextPaths: true, Guard: g, Limiter: rest.AllowAll{}, MaxInFlight: maxInFlight, Now: time.Now, Logger: o.Logger,
-		Bearer: "A token of the daemon (docs/howto/daemon.md).",
+		Bearer: "A token of the daemon (docs/reference/daemon.md).",
 	})
 }
 

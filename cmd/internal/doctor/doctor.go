@@ -135,7 +135,7 @@ func (e *examination) configuration() {
 	}
 	resolved, err := o.Resolved()
 	if err != nil {
-		e.fail("Correct the file; docs/howto/daemon.md describes its members.", "%v", err)
+		e.fail("Correct the file; docs/reference/daemon.md describes its members.", "%v", err)
 		return
 	}
 	e.DB = resolved.DB

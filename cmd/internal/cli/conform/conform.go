@@ -164,10 +164,10 @@ func flagHelp() kong.Vars {
 			"the directory for temporary files.",
 		"configHelp": "YAML or JSON file with flags by their long names. The command line and the environment override it.",
 		"scenarioHelp": "Scenario for the client: " + scenarioNames() +
-			", or a YAML or JSON file; docs/howto/conformance.md describes the format. Default: joiner-mover-leaver.",
+			", or a YAML or JSON file; docs/reference/conformance.md describes the format. Default: joiner-mover-leaver.",
 		"contractHelp": "Expected requests: " + contractNames() +
 			". resilient: any requests, but the client must recover from the deviations of the server. catalog, wizard: exactly the requests in " +
-			"docs/howto/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
+			"docs/reference/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
 		"profileHelp": "Profiles to select: " + strings.Join(profiles.Names(), ", ") + ". rfc is the checks of the RFCs; all is rfc and " +
 			"the flows of every client; each other profile is the flows of one client and the checks on which this client depends. Default: rfc.",
 		"mockProfileHelp": "Profiles of clients, with the names of run: " + strings.Join(profiles.Names(), ", ") +

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// example returns the file in docs/howto/conformance.md that has the given marker.
+// example returns the file in docs/reference/conformance.md that has the given marker.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../../../docs/howto/conformance.md")
+	page, err := os.ReadFile("../../../../docs/reference/conformance.md")
 	require.NoError(t, err)
 	found := regexp.MustCompile("<!-- file: " + name + " -->\n```yaml\n(?s:(.*?))```").FindSubmatch(page)
 	require.NotNil(t, found, name)

@@ -32,7 +32,7 @@ func Completion(w io.Writer, shell string, app *kong.Application) error {
 		"quote":    func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" },
 		"sentence": sentence,
 		"join":     func(words []string) string { return strings.Join(words, " ") },
-		"names":    names,
+		"words":    func(c command) []string { return append(names(c.Commands), c.Values...) },
 		"flags":    flagNames,
 		"escape":   func(text string) string { return strings.ReplaceAll(text, ":", `\:`) },
 		"inner":    func(c command) bool { return len(c.Commands) > 0 },

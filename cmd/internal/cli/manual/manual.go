@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"embed"
 	"io"
+	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"text/template"
@@ -24,8 +26,9 @@ type command struct {
 	Detail   string
 	Usage    string // the positional arguments
 	Commands []command
-	Flags    []flag // without those of the program, except for the program itself
-	Files    bool   // the positional arguments may be files
+	Flags    []flag   // without those of the program, except for the program itself
+	Files    bool     // the positional arguments may be files
+	Values   []string // the permitted positional arguments, if there is a list of them
 }
 
 // A flag is a flag of a command.
@@ -48,6 +51,7 @@ func commandOf(n *kong.Node, path string) command {
 	for _, p := range n.Positional {
 		c.Usage += " " + p.Summary()
 		c.Files = c.Files || isPath(p, p.Name)
+		c.Values = append(c.Values, valuesOf(p)...)
 	}
 	for _, f := range n.Flags {
 		if f.Hidden {
@@ -59,7 +63,7 @@ func commandOf(n *kong.Node, path string) command {
 		}
 		if !f.IsBool() && !f.IsCounter() {
 			out.Value = cmp.Or(f.PlaceHolder, strings.ToUpper(f.Name))
-			out.Values = slices.DeleteFunc(f.EnumSlice(), func(v string) bool { return v == "" })
+			out.Values = valuesOf(f.Value)
 		}
 		c.Flags = append(c.Flags, out)
 	}
@@ -69,6 +73,14 @@ func commandOf(n *kong.Node, path string) command {
 		}
 	}
 	return c
+}
+
+// valuesOf returns the permitted values, or nil if there is no list of them.
+func valuesOf(v *kong.Value) []string {
+	if v.Target.Type() == reflect.TypeFor[slog.Level]() {
+		return []string{"debug", "info", "warn", "error"}
+	}
+	return slices.DeleteFunc(v.EnumSlice(), func(value string) bool { return value == "" })
 }
 
 // isPath reports whether the value is the path of a file. placeholder describes the value in the help.

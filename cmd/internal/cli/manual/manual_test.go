@@ -2,6 +2,7 @@ package manual_test
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,10 @@ type grammar struct {
 	Lint struct {
 		File []string `arg:"" type:"existingfile" help:"The documents."`
 	} `cmd:"" help:"Check documents."`
-	Level string `enum:"debug,info" default:"info" env:"TOOL_LEVEL" help:"Level of messages."`
+	Paint struct {
+		Color string `arg:"" enum:"red,green" help:"The color."`
+	} `cmd:"" help:"Paint a picture."`
+	Level slog.Level `default:"info" env:"TOOL_LEVEL" help:"Level of messages."`
 }
 
 func model(t *testing.T) *kong.Application {
@@ -54,13 +58,15 @@ var completions = []struct {
 	words []string
 	want  []string
 }{
-	{[]string{""}, []string{"lint", "serve"}},
+	{[]string{""}, []string{"lint", "paint", "serve"}},
 	{[]string{"se"}, []string{"serve"}},
 	{[]string{"serve", ""}, []string{"scim"}},
 	{[]string{"serve", "scim", "--p"}, []string{"--policy="}},
 	{[]string{"serve", "scim", "--q"}, []string{"--quiet"}},
 	{[]string{"serve", "scim", "--level=info", "--le"}, []string{"--level="}},
 	{[]string{"serve", "scim", "--policy", "p"}, []string{"private", "public"}},
+	{[]string{"serve", "scim", "--level", "i"}, []string{"info"}},
+	{[]string{"paint", ""}, []string{"green", "red"}},
 	{[]string{"serve", "scim", "--secret"}, nil},
 	{[]string{"serve", "hid"}, nil},
 	{[]string{"lint", "go.m"}, []string{"go.mod"}},

@@ -31,7 +31,7 @@ _{{.ID}}() {
   case "$command" in
 {{- range .All}}
     {{if .Path}}{{printf " %s" .Path | quote}}{{else}}''{{end}})
-      words={{join (names .Commands) | quote}}
+      words={{join (words .) | quote}}
       flags={{join (flags .Flags) | quote}}
       {{- if .Files}}
       [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))

@@ -16,6 +16,9 @@ complete -c {{.Program}} -f
 {{- range .Commands}}
 complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID $c.Path | quote}} -a {{.Name}} -d {{sentence .Help | quote}}
 {{- end}}
+{{- if .Values}}
+complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID .Path | quote}} -a {{join .Values | quote}}
+{{- end}}
 {{- range .Flags}}
 complete -c {{$.Program}}{{if $c.Path}} -n {{printf "__%s_command %q" $.ID $c.Path | quote}}{{end}} -l {{slice .Name 2}}
 {{- if .Value}} -{{if .File}}rF{{else if .Values}}xa {{join .Values | quote}}{{else}}x{{end}}{{end}} -d {{sentence .Help | quote}}

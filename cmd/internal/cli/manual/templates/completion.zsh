@@ -35,7 +35,8 @@ _{{.ID}}() {
 {{- range .All}}
     {{if .Path}}{{printf " %s" .Path | quote}}{{else}}''{{end}})
       commands=({{range .Commands}}
-        {{printf "%s:%s" (escape .Name) (sentence .Help) | quote}}{{end}})
+        {{printf "%s:%s" (escape .Name) (sentence .Help) | quote}}{{end}}{{range .Values}}
+        {{escape . | quote}}{{end}})
       flags=({{range .Flags}}{{if .Value}}
         {{printf "%s:%s" (escape .Name) (sentence .Help) | quote}}{{end}}{{end}})
       switches=({{range .Flags}}{{if not .Value}}
