@@ -1,7 +1,10 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -74,7 +77,6 @@ func TestBrowser_Newcomer(t *testing.T) {
 		w.Wait(`document.querySelector("#live-state")?.textContent === "live"`)
 		w.assign("ada@northwind.example")
 		w.Wait(`[...document.querySelectorAll("#live tr.new")].map(e => e.innerText).some(s => s.includes("POST") && s.includes("ada@"))`)
-		w.Screenshot("requests")
 		w.ClickText("Pause")
 		w.assign("ben@northwind.example")
 		w.Wait(`/paused, [1-9]/.test(document.querySelector("#live-state").textContent)`)
@@ -90,7 +92,6 @@ func TestBrowser_Newcomer(t *testing.T) {
 		w.WaitText("No app needs attention.")
 		w.assign("cleo@northwind.example")
 		w.WaitText("1 change rejected by the target.") // without a reload
-		w.Screenshot("overview")
 		w.ClickText("Show")
 		w.WaitText("the license is used up")
 		w.broken.Store(false)
@@ -106,6 +107,35 @@ func TestBrowser_Newcomer(t *testing.T) {
 		w.WaitText("API token")
 		w.end()
 	})
+}
+
+// A target of the seed organization that rejects all changes needs attention; the requests of all apps are on one page.
+func TestBrowser_SeedOrganization(t *testing.T) {
+	t.Parallel()
+	b := browsertest.Start(t)
+	_, api := startOne(t, sandbox.Options{ConsoleOpen: true, NoRateLimits: true})
+	var apps []struct{ ID, Label string }
+	do(t, api, http.MethodGet, "/api/v1/apps?q=Northwind", "", &apps)
+	require.Len(t, apps, 2)
+	page := &consoleBrowser{t: t, api: api}
+	page.form("/servers/chat/quirks", url.Values{"quirk": {"forbidden"}, "on": {"true"}})
+	b.Open(api.BaseURL + "/requests")
+	b.Wait(`document.querySelector("#live-state")?.textContent === "live"`)
+	for _, app := range apps {
+		for _, login := range []string{"robin", "sasha"} {
+			var user struct{ ID string }
+			do(t, api, http.MethodPost, "/api/v1/users", fmt.Sprintf(`{"profile":{"login":"%[1]s.%[2]s@northwind.example",`+
+				`"email":"%[1]s.%[2]s@northwind.example","firstName":"R","lastName":"L"}}`, login, strings.ToLower(app.Label[10:])), &user)
+			do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/users", `{"id":"`+user.ID+`"}`, nil)
+		}
+	}
+	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	b.Wait(`["201", "403"].every(s => [...document.querySelectorAll("#live tr.new")].some(e => e.innerText.includes(s)))`)
+	b.Screenshot("requests")
+	b.Open(api.BaseURL + "/")
+	b.WaitText("The target rejects the credentials.")
+	b.Screenshot("overview")
+	require.Empty(t, b.Faults())
 }
 
 // The deletion guard blocks a mass removal; an operator sees whom it concerns, types the number, and approves.

@@ -364,7 +364,7 @@ func (b *Browser) Scripts(enabled bool) {
 	b.Command("Emulation.setScriptExecutionDisabled", map[string]any{"value": !enabled}, nil)
 }
 
-// Screenshot stores a picture of the page, if a directory for pictures is set.
+// Screenshot stores a picture of the visible part of the page down to the end of its content, if a directory for pictures is set.
 func (b *Browser) Screenshot(name string) {
 	b.t.Helper()
 	dir := os.Getenv(screenshotsVariable)
@@ -372,7 +372,12 @@ func (b *Browser) Screenshot(name string) {
 		return
 	}
 	var shot struct{ Data string }
-	b.Command("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
+	size, ok := b.Eval("[innerWidth, Math.ceil(Math.min(innerHeight, document.querySelector('main').getBoundingClientRect().bottom))]").([]any)
+	if !ok {
+		b.t.Fatal("the page has no size")
+	}
+	clip := map[string]any{"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
+	b.Command("Page.captureScreenshot", map[string]any{"format": "png", "clip": clip}, &shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	check(b.t, err)
 	check(b.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644))

@@ -87,8 +87,8 @@ func redact(text string, secrets []string) string {
 	return wirelog.NewRedactor(secrets...).Text(text)
 }
 
-// record returns a JSON text for the log, without secrets. It encodes the decoded text again, because the text may spell a secret with other
-// escapes, which redact would not find.
+// record returns a JSON text for the log, without secrets. It encodes the decoded text again, because the text may spell a secret with
+// other escapes, which redact would not find.
 func record(text []byte, secrets []string) string {
 	if len(text) == 0 {
 		return ""
