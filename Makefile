@@ -141,7 +141,7 @@ third-party: ## rewrite THIRD_PARTY.md: the modules that the programs contain, a
 pictures: ## take the pictures of README.md and of docs/reference/console.md with Chromium
 	./.ci/picture-report
 	SCIMWRIGHT_REQUIRE_CHROMIUM=1 SCIMWRIGHT_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 \
-	  -run '^TestBrowser_(Newcomer|NewcomerConnects|ApprovesRemovals|ManagesUsers)$$' ./cmd/internal/sandbox
+	  -run '^TestBrowser_(Newcomer|NewcomerConnects|ApprovesRemovals|ManagesUsers|SeedOrganization)$$/^sqlite$$' ./cmd/internal/sandbox
 
 .PHONY: interop
 interop: ## start every server of docs/interop/servers, test it, and rewrite docs/interop/matrix.md (SCIMWRIGHT_TEST_INTEROP: directory of the installations)

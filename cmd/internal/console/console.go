@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,6 +80,9 @@ type Console struct {
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }
 
+// Pages returns the paths of all pages that require a login, in the form of http.ServeMux and below Options.Base.
+func (c *Console) Pages() []string { return slices.Sorted(maps.Keys(c.mounted)) }
+
 type console struct {
 	o          Options
 	log        *slog.Logger
@@ -87,7 +91,7 @@ type console struct {
 	operations map[string]control.Operation
 	actions    map[string]Row  // the actions by operation
 	links      []Link          // of the navigation
-	mounted    map[string]bool // paths of pages of sections
+	mounted    map[string]bool // paths of pages, without those that need no login
 	offerings  []Offering
 	failures   failures
 	feed       feed
@@ -135,7 +139,7 @@ func New(o Options) (*Console, error) {
 }
 
 func (c *console) addPages(mux *http.ServeMux) error {
-	get := func(path string, page Page) { mux.Handle("GET "+c.o.Base+path, c.admitted(c.inside(page))) }
+	get := (&Frame{c, mux}).Get
 	get("/{$}", c.overview)
 	get("/apps/{app}", c.app)
 	get("/apps/{app}/people", c.people)

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	"net/http"
 
@@ -43,6 +44,9 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	call := r.Clone(ctx)
 	call.RequestURI, call.RemoteAddr, call.Host = r.URL.RequestURI(), remote, r.URL.Host
+	if r.URL.Scheme == "https" {
+		call.TLS = &tls.ConnectionState{}
+	}
 	if p.visit != nil && p.visit.agent != "" {
 		call.Header.Set("User-Agent", p.visit.agent)
 	}

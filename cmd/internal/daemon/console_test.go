@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/console/browsertest"
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
 )
 
@@ -203,4 +204,30 @@ func TestConsole_ConnectsApp(t *testing.T) {
 		require.Contains(t, page, "The app is deleted.")
 		c.do(http.StatusNotFound, http.MethodGet, "/apps/wiki", "")
 	})
+}
+
+// No page of the console has a problem that axe-core finds, without apps and with one. The sandbox has the same pages with more data.
+func TestBrowser_Accessible(t *testing.T) {
+	d, _ := start(t, daemon.Options{})
+	b := browsertest.Start(t)
+	b.Open(d.Ready().ConsoleURL)
+	inspect := func(state string, pages ...string) {
+		t.Helper()
+		for _, page := range pages {
+			b.Size(1440, 1000)
+			b.Open(d.Ready().BaseURL + "/console/" + page)
+			b.Accessible("daemon-" + state + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(page))
+		}
+	}
+	inspect("empty", "", "requests", "connect")
+	c := callerOf(t, d)
+	c.do(http.StatusOK, http.MethodPut, "/apps/wiki", `{"version":1,"target":{"baseUrl":"http://127.0.0.1:1/scim","createUsers":true},`+
+		`"mapping":{"attributes":{"login":"string"},"rules":[{"target":"userName","expression":"user.login"}]}}`, &struct{}{})
+	c.do(http.StatusOK, http.MethodPut, "/apps/wiki/users/u1", `{"version":1,"attributes":{"login":"ada@northwind.example"}}`, &struct{}{})
+	b.Open(d.Ready().BaseURL + "/console/apps/wiki/people")
+	b.WaitText("ada@northwind.example")
+	inspect("app-", "", "apps/wiki", "apps/wiki/people", "apps/wiki/user/u1", "apps/wiki/requests", "apps/wiki/tasks", "apps/wiki/plans",
+		"apps/wiki/imports", "apps/wiki/target", "apps/wiki/events", "requests", "connect?app=wiki", "do/deleteApp?app=wiki")
+	require.Empty(t, b.Faults())
+	require.Empty(t, b.Foreign(d.Ready().BaseURL))
 }

@@ -4,6 +4,9 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,6 +33,20 @@ func curlOf(t *testing.T, page string) string {
 	found := sentByCurl.FindStringSubmatch(page)
 	require.Len(t, found, 2, page)
 	return html.UnescapeString(found[1])
+}
+
+// runCommands runs the command lines of a page in a shell that has the variables of env. It requires that each request succeeds.
+func runCommands(t *testing.T, api *sandbox.APIClient, commands string, env ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	home := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\n"), 0o600))
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", commands)
+	cmd.Env = append(append(os.Environ(), "HOME="+home, "TOKEN="+api.Token), env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", commands, out)
 }
 
 func userActions(t *testing.T, o *organization) {

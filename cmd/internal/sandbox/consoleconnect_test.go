@@ -90,6 +90,16 @@ func testConnectsApp(t *testing.T, o sandbox.Options) {
 		require.Contains(t, page, "curl -sS -X PUT")
 		require.Equal(t, before+1, tokens("chat"))
 		app := apps()[0].ID
+		runCommands(t, api, curlOf(t, page))
+		require.Equal(t, before+2, tokens("chat"))
+		require.Len(t, apps(), 2)
+		for _, same := range apps() {
+			var connection struct{ Status, BaseURL string }
+			do(t, api, http.MethodGet, "/api/v1/apps/"+same.ID+"/connections/default", "", &connection)
+			require.Equal(t, "ENABLED", connection.Status)
+			require.Equal(t, s.Ready().BaseURL+"/t/chat/scim/v2", connection.BaseURL)
+			require.Equal(t, evil, same.Label)
+		}
 		user := newUser(t, api, "ada@northwind.example")
 		do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+user+`"}`, nil)
 		do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
@@ -123,7 +133,9 @@ func testConnectsApp(t *testing.T, o sandbox.Options) {
 		page = b.form("/connect", all("label", "Other", "baseUrl", base, "scheme", "BEARER", "kept", html.UnescapeString(kept[1])))
 		require.Contains(t, page, "The app is connected.")
 		require.NotContains(t, page, secret)
-		require.Contains(t, page, "SECRET")
+		connected := len(apps())
+		runCommands(t, api, curlOf(t, page), "SECRET="+secret)
+		require.Len(t, apps(), connected+1)
 	})
 
 	t.Run("credentials", func(t *testing.T) {

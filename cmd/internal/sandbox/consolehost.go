@@ -211,15 +211,15 @@ func (s *Sandbox) newSuite(ctx context.Context, db *sqldb.DB, log *slog.Logger) 
 const suiteConnections = 8
 
 // consoleURL returns the address of the console with a code for one login; without the code if no login is required.
-func (p *parts) consoleURL(ctx context.Context, o Options, public, base string) (string, error) {
-	if o.ConsoleOpen {
+func (s *Sandbox) consoleURL(ctx context.Context, public, base string) (string, error) {
+	if s.options.ConsoleOpen {
 		return base + "/", nil
 	}
-	path, err := p.console.LoginPath(ctx)
+	path, err := s.console.LoginPath(ctx)
 	if err != nil {
 		return "", err
 	}
-	if o.BaseURL != "" { // the address that clients use
+	if s.options.BaseURL != "" { // the address that clients use
 		base = public
 	}
 	return base + path, nil

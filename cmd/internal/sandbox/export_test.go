@@ -14,6 +14,9 @@ var TablesOf = tablesOf
 // WarnOfPlainText logs a warning if other machines can reach an address without TLS.
 var WarnOfPlainText = warnOfPlainText
 
+// ConsolePages returns the paths of the pages of the console, in the form of http.ServeMux.
+func (s *Sandbox) ConsolePages() []string { return s.console.Pages() }
+
 // Seed creates the seed organization. All its apps are connected to one SCIM server and may use alternative forms of requests. After a
 // failure, Seed may be called again.
 func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func(context.Context) error) error {

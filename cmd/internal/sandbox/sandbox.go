@@ -44,7 +44,8 @@ type Sandbox struct {
 	// available is set when the services are available and the seed is provisioned.
 	available atomic.Bool
 
-	server *serving.Server
+	console *console.Console
+	server  *serving.Server
 	serving.Closing
 
 	// changing is locked while the organization is seeded or reset.
@@ -144,7 +145,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
 		MetricsURL: s.metrics.URL(), PID: os.Getpid()}
-	if s.ready.ConsoleURL, err = p.consoleURL(ctx, o, at.public, base); err != nil {
+	if s.ready.ConsoleURL, err = s.consoleURL(ctx, at.public, base); err != nil {
 		return err
 	}
 	if err := s.seed(ctx, p); err != nil {
@@ -173,7 +174,6 @@ type parts struct {
 	relay      *relay
 	handler    http.Handler
 	metrics    http.Handler
-	console    *console.Console
 	suite      *suite.Runner // conformance runs of the console
 	scimReader string        // token with which the console reads the SCIM servers, known only to this process
 	rate       console.Rate  // of the chart of the console
@@ -302,13 +302,13 @@ func (s *Sandbox) assemble(
 	if p.suite, err = s.newSuite(ctx, db, o.Logger); err != nil {
 		return nil, err
 	}
-	if p.console, err = s.newConsole(ctx, db, p, controlled, base, api, o.Logger); err != nil {
+	if s.console, err = s.newConsole(ctx, db, p, controlled, base, api, o.Logger); err != nil {
 		return nil, err
 	}
 	p.handler = &routes{
 		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.MainHandler(p.metrics),
 		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(s.health),
-		console: p.console, following: p.following,
+		console: s.console, following: p.following,
 	}
 	if p.following != nil {
 		p.following.moved = func() { p.api.Wake(); p.engine.Wake() }

@@ -76,6 +76,7 @@ func TestHook_Executed(t *testing.T) {
 		apitest.Step{Name: "the second attempt succeeds", Do: do, Body: `{}`, Equal: map[string]any{"second": true}},
 		apitest.Step{Do: executed, Equal: map[string]any{
 			"#": 3, "0.outcome.result": "SUCCESS", "0.debugContext.debugData.attempts": "2", "0.debugContext.debugData.status": "201",
+			"0.debugContext.debugData.envelope": "{}", "0.debugContext.debugData.answer": `{"second":true}`,
 			"0.target.0.type": "InlineHook", "0.target.0.id": saved["id"],
 		}},
 	)

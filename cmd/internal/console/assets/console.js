@@ -6,8 +6,8 @@
   const net = $(".net");
   const say = text => { net.textContent = text; net.hidden = !text; };
   for (const e of document.querySelectorAll(".js")) e.hidden = false;
-  const here = $("nav.main [aria-current]"); // the navigation scrolls on narrow screens
-  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.clientWidth / 2;
+  for (const here of document.querySelectorAll("nav [aria-current]")) // a navigation scrolls on narrow screens
+    here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
 
   // Keys.
   let prefix = "", prefixAt = 0;

@@ -47,6 +47,8 @@ type Browser struct {
 	in      *os.File // commands
 	session string
 
+	withoutAxe sync.Once // a message
+
 	mu      sync.Mutex
 	next    int
 	waiting map[int]chan answer
@@ -362,7 +364,7 @@ func (b *Browser) Scripts(enabled bool) {
 	b.Command("Emulation.setScriptExecutionDisabled", map[string]any{"value": !enabled}, nil)
 }
 
-// Screenshot stores a picture of the page, if a directory for pictures is set.
+// Screenshot stores a picture of the visible part of the page down to the end of its content, if a directory for pictures is set.
 func (b *Browser) Screenshot(name string) {
 	b.t.Helper()
 	dir := os.Getenv(screenshotsVariable)
@@ -370,7 +372,12 @@ func (b *Browser) Screenshot(name string) {
 		return
 	}
 	var shot struct{ Data string }
-	b.Command("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
+	size, ok := b.Eval("[innerWidth, Math.ceil(Math.min(innerHeight, document.querySelector('main').getBoundingClientRect().bottom))]").([]any)
+	if !ok {
+		b.t.Fatal("the page has no size")
+	}
+	clip := map[string]any{"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
+	b.Command("Page.captureScreenshot", map[string]any{"format": "png", "clip": clip}, &shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	check(b.t, err)
 	check(b.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644))
@@ -397,16 +404,39 @@ func (b *Browser) Faults() []string {
 	return append([]string(nil), b.faults...)
 }
 
-// Axe returns the violations that axe-core finds on the page. ok is false if axe-core is not available.
-func (b *Browser) Axe() (violations []string, ok bool) {
+// Accessible checks the page in light and dark colors and in three widths: axe-core finds no violation, and the page is not wider than the
+// window. It takes a picture of each view.
+func (b *Browser) Accessible(name string) {
+	b.t.Helper()
+	for _, colors := range []string{"light", "dark"} {
+		b.Colors(colors)
+		for _, width := range []int{1440, 1024, 390} {
+			b.Size(width, 1000)
+			view := fmt.Sprintf("%s-%s-%d", name, colors, width)
+			if b.Eval(`document.documentElement.scrollWidth <= innerWidth`) != true {
+				b.t.Errorf("%s: the page is wider than the window", view)
+			}
+			b.Screenshot(view)
+			for _, violation := range b.axe() {
+				b.t.Errorf("%s: %s", view, violation)
+			}
+		}
+	}
+}
+
+// axe returns the violations that axe-core finds on the page; none if axe-core is not available.
+func (b *Browser) axe() (violations []string) {
 	b.t.Helper()
 	file := os.Getenv(axeVariable)
 	if file == "" {
-		return nil, false
+		b.withoutAxe.Do(func() { b.t.Logf("axe-core is not available: set %s to its file axe.min.js", axeVariable) })
+		return nil
 	}
-	text, err := os.ReadFile(file)
-	check(b.t, err)
-	b.Eval(string(text) + "; true") // evaluated by the browser, not by the page, so that its policy does not apply
+	if b.Eval(`typeof axe`) == "undefined" {
+		text, err := os.ReadFile(file)
+		check(b.t, err)
+		b.Eval(string(text) + "; true") // evaluated by the browser, not by the page, so that its policy does not apply
+	}
 	found, isList := b.Eval(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.help + ": " +
 		v.nodes.slice(0, 3).map(n => n.target.join(" ")).join(", ")))`).([]any)
 	if !isList {
@@ -415,5 +445,5 @@ func (b *Browser) Axe() (violations []string, ok bool) {
 	for _, v := range found {
 		violations = append(violations, strings.TrimSpace(fmt.Sprint(v)))
 	}
-	return violations, true
+	return violations
 }

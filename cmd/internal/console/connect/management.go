@@ -199,18 +199,22 @@ func (m *Management) Save(ctx context.Context, v *console.Visit, in Input) (app 
 	return made.ID, nil
 }
 
-// appWord stands for the id of a new app in the paths of Commands, and is replaced by the variable APP of the shell.
-const appWord = "NEW-APP-ID"
+// Words in Commands that are replaced by a variable of the shell: the id of a new app by APP, the secret by SECRET.
+const (
+	appWord    = "NEW-APP-ID"
+	secretWord = "NEW-SECRET"
+)
 
 // Commands implements Backend.
 func (m *Management) Commands(v *console.Visit, in Input) string {
-	in.Secret = "SECRET"
+	if in.App == "" || in.Secret != "" { // otherwise the stored secret remains
+		in.Secret = secretWord
+	}
 	var lines []string
 	if in.Server != "" {
-		in.Scheme = engine.Bearer
-		lines = append(lines,
-			"# SECRET is a token of the SCIM server, which this command creates:",
-			m.frame.Curl(v, http.MethodPost, serversPath+"/"+url.PathEscape(in.Server)+"/tokens", struct{}{}))
+		in.Scheme, in.Secret = engine.Bearer, secretWord
+		created := m.frame.Curl(v, http.MethodPost, serversPath+"/"+url.PathEscape(in.Server)+"/tokens", struct{}{})
+		lines = append(lines, "SECRET=$("+created+` | grep -o '"token":"[^"]*' | cut -d'"' -f4)`)
 	}
 	path := appsPath + "/" + url.PathEscape(in.App)
 	if in.App == "" {
@@ -222,7 +226,7 @@ func (m *Management) Commands(v *console.Visit, in Input) string {
 	if in.App == "" {
 		lines = append(lines, m.frame.Curl(v, http.MethodPut, path+feature, capabilities(in)))
 	}
-	return strings.ReplaceAll(strings.Join(lines, "\n"), appWord, `'"$APP"'`)
+	return strings.NewReplacer(appWord, `'"$APP"'`, secretWord, `'"$SECRET"'`).Replace(strings.Join(lines, "\n"))
 }
 
 // Next implements Backend.

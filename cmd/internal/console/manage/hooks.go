@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,15 +145,31 @@ type hookEvent struct {
 	EventType      string
 	DisplayMessage string
 	Outcome        struct{ Result, Reason string }
-	DebugContext   struct{ DebugData map[string]any }
+	DebugContext   struct{ DebugData map[string]string }
 }
 
-// Details returns the data of the call as text.
-func (e hookEvent) Details() string {
-	if len(e.DebugContext.DebugData) == 0 {
-		return ""
+// Exchange returns the envelope and the response of a call; nil for another event.
+func (e hookEvent) Exchange() *look.Exchange {
+	data := e.DebugContext.DebugData
+	if data["envelope"] == "" {
+		return nil
 	}
-	return shown(e.DebugContext.DebugData)
+	line := "no response"
+	if status := data["status"]; status != "" && status != "0" {
+		line = "status " + status
+	}
+	return &look.Exchange{Request: look.NewMessage("", nil, data["envelope"]), Response: look.NewMessage(line, nil, data["answer"]), Level: 3}
+}
+
+// Details returns the other data of the event, with the names in alphabetical order.
+func (e hookEvent) Details() (all []console.Fact) {
+	data := e.DebugContext.DebugData
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		if name != "envelope" && name != "answer" {
+			all = append(all, console.Fact{Name: name, Value: data[name]})
+		}
+	}
+	return all
 }
 
 func (m *Manage) hookPage(w http.ResponseWriter, r *http.Request, v *console.Visit) {
@@ -219,6 +237,6 @@ func sampleEnvelope(kind string) string {
 		data = `{"userProfile":{"login":"ada@northwind.example"},"messageProfile":{"msgTemplate":"Your code is 123456.",` +
 			`"phoneNumber":"+15555550100","otpCode":"123456","deliveryChannel":"SMS","locale":"EN-US"}}`
 	}
-	return `{"eventTypeVersion":"1.0","cloudEventsVersion":"0.1","contentType":"application/json","source":"test","eventId":"test",` +
+	return `{"eventTypeVersion":"1.0","cloudEventVersion":"0.1","contentType":"application/json","source":"test","eventId":"test",` +
 		`"eventTime":"2026-01-01T00:00:00.000Z","eventType":"` + kind + `","data":` + data + `}`
 }

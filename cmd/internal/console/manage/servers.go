@@ -109,15 +109,6 @@ type scimServer struct {
 	}
 }
 
-// Path is the path of the base URL.
-func (s scimServer) Path() string {
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Path
-}
-
 // ServersPage lists the SCIM servers.
 type ServersPage struct{ Rows []scimServer }
 
@@ -178,7 +169,7 @@ const maxSCIM = 8 << 20
 
 // scim reads from a SCIM server in this process. The caller of the page may manage the server.
 func (m *Manage) scim(ctx context.Context, s scimServer, path string, query url.Values, into any) error {
-	target := "http://in-process" + s.Path() + path
+	target := s.URL + path // the addresses in the response have the same host
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}

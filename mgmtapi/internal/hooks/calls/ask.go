@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -129,7 +130,7 @@ func (c *Caller) callHook(ctx context.Context, q hookCall) error {
 		return fmt.Errorf("hooks: %w", err)
 	}
 	answer, err := c.send(ctx, q.hook, body)
-	c.logCall(ctx, audit.HookExecute, q, answer.debug(), err)
+	c.logCall(ctx, audit.HookExecute, q, executed(body, answer, q.secrets), err)
 	if err != nil {
 		return err
 	}
@@ -154,12 +155,14 @@ func (c *Caller) callHook(ctx context.Context, q hookCall) error {
 	return err
 }
 
-// debug returns the log details of a response.
-func (a Answer) debug() map[string]string {
-	if a.Attempts == 0 {
-		return nil
+// executed returns the log details of a call: the envelope, and the response unless its Attempts are 0.
+func executed(body []byte, a Answer, secrets []string) map[string]string {
+	debug := map[string]string{"envelope": record(body, secrets)}
+	if a.Attempts > 0 {
+		debug["status"], debug["attempts"] = strconv.Itoa(a.Status), strconv.Itoa(a.Attempts)
+		debug["answer"] = record(a.Body, append([]string{a.secret}, secrets...))
 	}
-	return map[string]string{"status": strconv.Itoa(a.Status), "attempts": strconv.Itoa(a.Attempts)}
+	return debug
 }
 
 // logCall writes a log entry in its own transaction: the call happened even if the operation that made the call is rejected.
@@ -173,7 +176,8 @@ func (c *Caller) logCall(ctx context.Context, event audit.Type, q hookCall, debu
 		entry.Failure = redact(text, q.secrets)
 	}
 	if failure, ok := errors.AsType[*CallError](err); ok {
-		entry.Debug = map[string]string{"status": strconv.Itoa(failure.Status), "attempts": strconv.Itoa(failure.Attempts)}
+		entry.Debug = maps.Clone(debug)
+		entry.Debug["status"], entry.Debug["attempts"] = strconv.Itoa(failure.Status), strconv.Itoa(failure.Attempts)
 		if failure.Excerpt != "" {
 			entry.Debug["answer"] = redact(failure.Excerpt, q.secrets)
 		}
@@ -194,6 +198,6 @@ func publicText(err error) (string, bool) {
 // is a *CallError or an internal error.
 func (c *Caller) Execute(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, error) {
 	answer, err := c.send(ctx, hook, body)
-	c.logCall(ctx, audit.HookExecute, hookCall{hook: hook}, answer.debug(), err)
+	c.logCall(ctx, audit.HookExecute, hookCall{hook: hook}, executed(body, answer, nil), err)
 	return answer, err
 }

@@ -29,6 +29,8 @@ const (
 	MaxAnswer = 256 << 10
 	// maxExcerpt is the maximum size of the logged part of an invalid response, in bytes.
 	maxExcerpt = 255
+	// maxRecord is the maximum size of an envelope and of a valid response in the log, in bytes.
+	maxRecord = 8 << 10
 	// maxHeader is the maximum size of the header of a response, in bytes.
 	maxHeader = 64 << 10
 

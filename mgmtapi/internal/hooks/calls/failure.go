@@ -1,12 +1,15 @@
 package calls
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/egress"
@@ -82,4 +85,43 @@ func excerpt(body []byte, secrets []string) string {
 // redact removes secrets from a text.
 func redact(text string, secrets []string) string {
 	return wirelog.NewRedactor(secrets...).Text(text)
+}
+
+// record returns a JSON text for the log, without secrets. It encodes the decoded text again, because the text may spell a secret with
+// other escapes, which redact would not find.
+func record(text []byte, secrets []string) string {
+	if len(text) == 0 {
+		return ""
+	}
+	var value any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return excerpt(text, secrets)
+	}
+	encoded, err := json.Marshal(without(value, secrets))
+	if err != nil {
+		return ""
+	}
+	out := redact(string(encoded), secrets)
+	return strings.ToValidUTF8(out[:min(len(out), maxRecord)], "")
+}
+
+// without returns a decoded JSON value in which the strings that are a secret are replaced, however short they are.
+func without(value any, secrets []string) any {
+	switch v := value.(type) {
+	case string:
+		if v != "" && slices.Contains(secrets, v) {
+			return wirelog.Redacted
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i], secrets)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = without(v[name], secrets)
+		}
+	}
+	return value
 }

@@ -21,6 +21,8 @@ type Answer struct {
 	Body []byte
 	// Attempts is the number of attempts.
 	Attempts int
+
+	secret string // the credential of the request
 }
 
 const (
@@ -78,7 +80,7 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 	case !utf8.Valid(data) || !json.Valid(data):
 		return Answer{}, badResponse(hookEndpoint, status, "answered with a body that is not JSON", data, []string{secret}), nil
 	}
-	return Answer{Status: status, Body: bytes.TrimSpace(data)}, nil, nil
+	return Answer{Status: status, Body: bytes.TrimSpace(data), secret: secret}, nil, nil
 }
 
 // post sends one request and reads the response. It reads at most MaxAnswer bytes and one more, by which the caller detects a response that

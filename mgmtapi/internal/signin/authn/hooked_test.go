@@ -101,6 +101,10 @@ func TestPasswordHook_ImportsVerifiedPassword(t *testing.T) {
 				"0.debugContext.debugData.debugContext": `{"saw":"[redacted]"}`}},
 		)
 		endpoint.Called(2)
+		executed := e.Do(t, "GET /api/v1/logs?filter=eventType+eq+%22inline_hook.executed%22", "", nil)
+		require.Contains(t, executed.Value("0.debugContext.debugData.envelope"),
+			`"credential":{"password":"[redacted]","username":"hooked@example.com"}`)
+		require.Contains(t, executed.Value("0.debugContext.debugData.answer"), `{"commands":[`)
 		logs := e.Do(t, "GET /api/v1/logs?limit=1000", "", nil)
 		for _, secret := range []string{first, second, "the-key"} {
 			require.NotContains(t, string(logs.Body), secret)
