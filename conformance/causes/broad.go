@@ -22,6 +22,9 @@ type broadRule struct {
 	even bool
 	// unproved is set if the rule does not merge proved groups (see group.proved), because findings of unrelated faults can have the same key.
 	unproved bool
+	// known is set if the rule also merges the proved groups of a target with mostly known faults: several of these faults together can have
+	// the findings of many others.
+	known bool
 	// key returns what the symptoms of one fault have in common, such as "PATCH 501". It returns "" if the rule does not apply to the
 	// evidence.
 	key func(e evidence) string
@@ -151,6 +154,19 @@ var broadRules = []broadRule{
 			// A wrong status, such as 204 in place of 200, has another cause than wrong contents.
 			if projectedWrite.MatchString(e.request) && content(e) {
 				return "projection"
+			}
+			return ""
+		},
+	},
+	{
+		id:          "projection-empty",
+		evidence:    "reads with the same parameter, attributes or excludedAttributes, omit attributes that the response must contain",
+		minGroups:   5,
+		minSymptoms: 5,
+		known:       true,
+		key: func(e evidence) string {
+			if projectedRead.MatchString(e.request) && succeeded(e) && missing(e.got) {
+				return e.request
 			}
 			return ""
 		},
@@ -295,9 +311,9 @@ func unknownType(got string) string {
 // missing reports whether the actual value of a finding means that the value is absent or empty.
 func missing(got string) bool { return got == "nothing" || got == "[]" || got == "an empty string" }
 
-// mergeBroad merges the groups that a broad rule recognizes as one fault.
-func mergeBroad(groups []*group, symptoms []*symptom) []*group {
-	for _, rule := range broadRules {
+// mergeBroad merges the groups that one of the broad rules recognizes as one fault.
+func mergeBroad(rules []broadRule, groups []*group, symptoms []*symptom) []*group {
+	for _, rule := range rules {
 		members := map[string][]string{}
 		var keys []string
 		for _, s := range symptoms {

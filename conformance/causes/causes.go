@@ -138,10 +138,12 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 				}
 			}
 		})
-		// The symptoms that the fewest picks predict come first, because the first symptom represents the group. A symptom that several picks
-		// predict belongs to the first of these picks.
+		// The checks of the signature come first, then the symptoms that the fewest picks predict, because the first symptom represents the
+		// group. A symptom that several picks predict belongs to the first of these picks.
+		added := func(id string) int { return 1 - common([]string{id}, p.signature.Checks()) }
 		slices.SortStableFunc(ids, func(a, b string) int {
-			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
+			return cmp.Or(cmp.Compare(added(a), added(b)), cmp.Compare(owners[a], owners[b]),
+				cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
 		if !p.almostExact() && !g.proved {
 			ids = ofOneKind(ids, byID)
@@ -192,11 +194,12 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	var apart []*group
 	if known {
-		// The rules for broad faults and topics would merge known faults.
+		out = mergeBroad(slices.DeleteFunc(slices.Clone(broadRules), func(r broadRule) bool { return !r.known }), out, symptoms)
+		// The other rules for broad faults and topics would merge known faults.
 		apart = slices.DeleteFunc(slices.Clone(out), func(g *group) bool { return !g.proved })
 		out = slices.DeleteFunc(out, func(g *group) bool { return g.proved })
 	}
-	out = append(apart, gatherTopics(splitErrors(mergeBroad(out, symptoms), symptoms), symptoms, passed)...)
+	out = append(apart, gatherTopics(splitErrors(mergeBroad(broadRules, out, symptoms), symptoms), symptoms, passed)...)
 	out = attachGenerated(out)
 	if known {
 		out = attachCollected(out, l)

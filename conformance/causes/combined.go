@@ -120,6 +120,38 @@ func redundant(p pick, count map[string]int) bool {
 	return true
 }
 
+// onlyVaries reports whether all symptoms of a pick that no other pick predicts are those of checks whose findings vary, although the pick
+// has other symptoms too: any fault of the same feature can be the reason for such findings. count is the number of picks that predict each
+// symptom.
+func (p pick) onlyVaries(count map[string]int) bool {
+	plain := false
+	for c := range p.symptoms {
+		if !varies(c) {
+			if count[c] == 1 {
+				return false
+			}
+			plain = true
+		}
+	}
+	return plain
+}
+
+// unblockedShare is the minimum share, in percent, of the checks that a fault blocks that must complain so that they do so because another
+// fault has changed the response that blocks them. If fewer complain, they can be the symptoms of other faults.
+const unblockedShare = 75
+
+// addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks complain,
+// another fault has changed the response that blocks them, and their findings are effects of both faults.
+func (p pick) addUnblocked(symptoms map[string]*symptom) {
+	complaining := slices.DeleteFunc(slices.Clone(p.signature.Blocks), func(id string) bool { return symptoms[id] == nil })
+	if 100*len(complaining) < unblockedShare*len(p.signature.Blocks) {
+		return
+	}
+	for _, id := range complaining {
+		p.symptoms[id] = true
+	}
+}
+
 // changingOrder is the check that complains about a target whose lists change their order.
 const changingOrder = "steadiness.list-order"
 

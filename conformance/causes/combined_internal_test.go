@@ -138,3 +138,59 @@ func TestExplain_ChangingOrder(t *testing.T) {
 		delete(byID, check)
 	}
 }
+
+// TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them complain: another
+// fault has changed the response that blocks them.
+func TestExplain_Unblocked(t *testing.T) {
+	blocked := []string{"projection.c", "projection.d", "projection.e", "projection.f"}
+	for complaining, want := range map[int][]string{
+		3: {"whole"},
+		2: {"only projection.c", "only projection.d", "whole"},
+	} {
+		byID, whole := observedBy("whole", missed("projection.a"), missed("projection.b"))
+		whole.Blocks = blocked
+		signatures := []Signature{whole}
+		for _, id := range blocked[:complaining] {
+			symptoms, s := observedBy("only "+id, missed(id))
+			byID[id] = symptoms[id]
+			signatures = append(signatures, s)
+		}
+		require.Equal(t, want, faultsOf(explain(byID, nil, signatures)), "%d of %d blocked checks", complaining, len(blocked))
+	}
+}
+
+// TestExplain_OnlyVaries checks that a known fault is no cause if only a check that generates its requests needs it as an explanation.
+func TestExplain_OnlyVaries(t *testing.T) {
+	byID, large := observedBy("large", missed("projection.a"), missed("projection.b"))
+	generated := shown{check: "oracle.projection", what: "name"}
+	_, small := observedBy("small", missed("projection.a"), generated)
+	byID[generated.check] = generated.symptom()
+	picks := explain(byID, nil, []Signature{large, small})
+	require.Equal(t, []string{"large"}, faultsOf(picks))
+	symptoms := []*symptom{byID["projection.a"], byID["projection.b"], byID[generated.check]}
+	require.Equal(t, []string{"oracle.projection projection.a projection.b"},
+		groupTexts(groupsOf(symptoms, nil, picks, newLinker(symptoms, together{}), map[string]int{})))
+	delete(byID, "projection.b")
+	require.Equal(t, []string{"small"}, faultsOf(explain(byID, map[string]bool{"projection.b": true}, []Signature{large, small})))
+}
+
+// TestGroupsOf_ProjectionEmpty checks that reads with the same parameter that omit attributes are one cause, even if each of them is that of
+// a known fault.
+func TestGroupsOf_ProjectionEmpty(t *testing.T) {
+	for faults, want := range map[int]int{4: 4, 5: 1} {
+		byID := map[string]*symptom{}
+		var symptoms []*symptom
+		var signatures []Signature
+		for i := range faults {
+			id := fmt.Sprintf("projection.%c", 'a'+i)
+			read := sent("GET", "/Users/1?attributes=name", 200, "")
+			of, s := observedBy("only "+id, shown{check: id, what: "attribute of " + id, want: id, got: "nothing", exchange: read})
+			byID[id] = of[id]
+			symptoms = append(symptoms, of[id])
+			signatures = append(signatures, s)
+		}
+		picks := explain(byID, nil, signatures)
+		require.Len(t, picks, faults)
+		require.Len(t, groupsOf(symptoms, nil, picks, newLinker(symptoms, together{}), map[string]int{}), want, "%d faults", faults)
+	}
+}

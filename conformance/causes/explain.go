@@ -112,12 +112,18 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		switch {
 		case best < 0 && provedOnly:
 			provedOnly, known = false, mostlyKnown(append(slices.Clone(chosen), candidates...), symptoms)
+			if known {
+				for _, p := range chosen {
+					p.addUnblocked(symptoms)
+					maps.Copy(covered, p.symptoms)
+				}
+			}
 			continue
 		case best < 0:
 			if known {
 				chosen = unite(chosen, candidates)
 			}
-			return reduce(chosen)
+			return reduce(chosen, known)
 		}
 		chosen = append(chosen, candidates[best])
 		maps.Copy(covered, candidates[best].symptoms)
@@ -131,8 +137,9 @@ func (p pick) closer(other pick) bool {
 	return cmp.Or(cmp.Compare(p.misses, other.misses), cmp.Compare(len(p.symptoms), len(other.symptoms))) < 0
 }
 
-// reduce removes the signatures all of whose symptoms other chosen signatures predict too. It tries those with the fewest symptoms first.
-func reduce(chosen []pick) []pick {
+// reduce removes the signatures all of whose symptoms other chosen signatures predict too, and if most symptoms are those of known faults,
+// also those that only explain findings that vary; see [pick.onlyVaries]. It tries those with the fewest symptoms first.
+func reduce(chosen []pick, known bool) []pick {
 	count := countOf(chosen)
 	var order []int
 	for i := range chosen {
@@ -141,7 +148,7 @@ func reduce(chosen []pick) []pick {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(chosen[a].symptoms), len(chosen[b].symptoms)) })
 	drop := map[int]bool{}
 	for _, i := range order {
-		if redundant(chosen[i], count) {
+		if redundant(chosen[i], count) || known && chosen[i].onlyVaries(count) {
 			drop[i] = true
 			for c := range chosen[i].symptoms {
 				count[c]--

@@ -196,7 +196,7 @@ func TestBroadRules_ProvedFaultsApart(t *testing.T) {
 		if proved {
 			want = 4
 		}
-		require.Len(t, mergeBroad(groups, symptoms), want, "proved: %v", proved)
+		require.Len(t, mergeBroad(broadRules, groups, symptoms), want, "proved: %v", proved)
 	}
 }
 

@@ -192,6 +192,7 @@ func TestBroadRules_Merge(t *testing.T) {
 		"scim-type-missing":    {what: "scimType found by %s", want: "%s", got: "nothing", exchange: patch(400)},
 		"write-response-empty": {what: "%s", want: "%s", got: "nothing", exchange: patch(200)},
 		"attribute-missing":    {what: "members of %s", want: "%s", got: "[]"},
+		"projection-empty":     {what: "attribute of %s", want: "%s", got: "nothing", exchange: sent("GET", "/Users/1?attributes=name", 200, "")},
 		"counter-type":         {what: "totalResults of %s", want: "%s", got: `"5"`},
 		"counter":              {what: "totalResults of %s", want: "%s", got: "one more than %s"},
 		"endpoint-status":      {what: "status of %s", want: "%s", got: "409", exchange: patch(409)},
@@ -208,7 +209,7 @@ func TestBroadRules_Merge(t *testing.T) {
 			symptoms = append(symptoms, s.symptom())
 			groups = append(groups, &group{checks: []string{s.check}})
 		}
-		return len(mergeBroad(groups, symptoms))
+		return len(mergeBroad(broadRules, groups, symptoms))
 	}
 	for _, r := range broadRules {
 		t.Run(r.id, func(t *testing.T) {
@@ -239,12 +240,12 @@ func TestBroadRules_KnownFaultsApart(t *testing.T) {
 		known.checks = append(known.checks, id)
 	}
 	symptoms = append(symptoms, shown{check: "read.i", what: "name of a user", want: "i", got: "nothing"}.symptom())
-	require.Len(t, mergeBroad([]*group{known, {checks: []string{"read.i"}}}, symptoms), 2)
+	require.Len(t, mergeBroad(broadRules, []*group{known, {checks: []string{"read.i"}}}, symptoms), 2)
 
 	projected := sent("POST", "/Users?attributes=userName", 201, "")
 	leak := shown{check: "traffic.no-password", what: "password of POST", want: "nothing", got: "a value", exchange: projected}
 	other := shown{check: "projection.on-write", what: "further members", want: "[]", got: "x", exchange: projected}
-	require.Len(t, mergeBroad([]*group{{checks: []string{leak.check}}, {checks: []string{other.check}}},
+	require.Len(t, mergeBroad(broadRules, []*group{{checks: []string{leak.check}}, {checks: []string{other.check}}},
 		[]*symptom{leak.symptom(), other.symptom()}), 2)
 }
 

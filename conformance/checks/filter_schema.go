@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type graded struct {
 	fits         func(a attrDef) bool
 	values       [3]any
 	rows         []row
+	// basic are rows of the same operators that other checks test. If the result of one of them is wrong, the check is blocked.
+	basic []row
 }
 
 // check returns the check.
@@ -39,6 +42,17 @@ func (g graded) check() check {
 			var any []string
 			for _, label := range []string{"a", "b", "c"} {
 				any = append(any, "id eq "+quote(ids[label]))
+			}
+			for _, r := range g.basic {
+				filter := "(" + strings.Join(any, " or ") + ") and " + strings.ReplaceAll(r.filter, "«it»", a.path())
+				t.BlockedIf(func() string {
+					res := t.Get(ctx, td.endpoint, "filter", filter)
+					if res.Declines() || res.OK() && slices.Equal(strings.Fields(r.want), labeled(ids, res.IDs())) {
+						return ""
+					}
+					return fmt.Sprintf("GET %s?filter, with the same attribute and an operand in the same case, returned %d, but not exactly the "+
+						"objects that match", td.endpoint, res.Status)
+				})
 			}
 			answered := map[string]bool{} // by operator
 			for _, r := range g.rows {
@@ -144,7 +158,8 @@ var filterSchema = []check{
 		}, values: [3]any{"Scimconf-Own-A", "Scimconf-own-a", "Scimconf-Own-B"},
 		why: "Clients rely on caseExact false in the schema and write the operand in any case; a case-sensitive server omits objects from the " +
 			"result.",
-		fix: "Compare case-insensitively unless the schema sets caseExact to true.",
+		fix:   "Compare case-insensitively unless the schema sets caseExact to true.",
+		basic: []row{{`«it» eq "Scimconf-Own-B"`, "c"}, {`«it» ew "-B"`, "c"}},
 	}.with("case-insensitive-own", "A filter compares strings without caseExact case-insensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "SCIMCONF-OWN-A"`, "a b"}, row{`«it» ew "-b"`, "c"}),

@@ -104,6 +104,9 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 		{"filter.parts-fail", []string{"filter"}, map[string]conformance.Outcome{
 			"filter.value-path-ignores-case": conformance.Skip, "filter.urn-ignores-case": conformance.Pass, "filter.value-path": conformance.Fail,
 		}, nil},
+		{"filter.extension-bare-only", []string{"filter"}, map[string]conformance.Outcome{
+			"filter.case-insensitive-own": conformance.Skip, "filter.enterprise-eq": conformance.Fail,
+		}, nil},
 		{"filter.title-unsearched", []string{"filter"}, map[string]conformance.Outcome{"filter.case-insensitive-values": conformance.Pass}, nil},
 		{"projection.parts-of-extended-fail", []string{"projection"}, map[string]conformance.Outcome{
 			"projection.sub-attribute": conformance.Fail, "projection.two-parts": conformance.Skip, "projection.extension-part": conformance.Skip,
@@ -131,6 +134,59 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAgainAndAgain_RemovalRejected checks that the check of several operations on one attribute is blocked if the target rejects one of
+// these operations also in a request of its own, although no two users of the target may have the same email address.
+func TestAgainAndAgain_RemovalRejected(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	taken := map[string]bool{}
+	reference := newReferenceServer(t)
+	r := suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		rejected := r.Method == http.MethodPatch && bytes.Contains(body, []byte(`"remove","path":"emails[`))
+		if o, err := scim.Decode(body); err == nil && r.Method == http.MethodPost {
+			for _, email := range o.Array("emails") {
+				address := email.(*scim.Object).Text("value")
+				mu.Lock()
+				rejected, taken[address] = rejected || taken[address], true
+				mu.Unlock()
+			}
+		}
+		if rejected {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		reference.ServeHTTP(w, r)
+	}), "patch.again-and-again")
+	require.Equal(t, conformance.Skip, r.Checks[0].Outcome, "%s", describe(r.Checks[0]))
+	require.Contains(t, r.Checks[0].Reason, "with only the operation remove")
+}
+
+// TestEveryEndpoint_DiscoveryListed checks that the check of all endpoints without credentials permits discovery without credentials, also
+// if the target lists a discovery endpoint as a resource type.
+func TestEveryEndpoint_DiscoveryListed(t *testing.T) {
+	t.Parallel()
+	listed := false
+	r := suite(t, rewritten(variantNamed(t, "open-discovery")(newReferenceServer(t)), func(o *scim.Object) {
+		types := o.Array("Resources")
+		if len(types) == 0 || !strings.HasSuffix(types[0].(*scim.Object).Complex("meta").Text("location"), "/ResourceTypes/User") {
+			return
+		}
+		listed = true
+		schemas, err := scim.Decode([]byte(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"Schema","name":"Schema",` +
+			`"endpoint":"/Schemas","schema":"urn:ietf:params:scim:schemas:core:2.0:Schema"}`))
+		if err != nil {
+			t.Error(err)
+		}
+		o.Set("Resources", append(types, schemas))
+		o.Set("totalResults", len(types)+1)
+		o.Set("itemsPerPage", len(types)+1)
+	}), "auth.every-endpoint")
+	require.True(t, listed)
+	require.Equal(t, conformance.Pass, r.Checks[0].Outcome, "%s", describe(r.Checks[0]))
 }
 
 // TestProfiles_AccuseOnlyFault applies faults with which clients continue: the verdict names what is lost, and no step breaks for another
