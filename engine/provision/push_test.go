@@ -213,6 +213,51 @@ func TestPush_ResumesAfterInterruption(t *testing.T) {
 	}
 }
 
+// TestPush_LargeWalk checks pushes whose walk is stored in several transactions while accounts are read: a create with users without an
+// account, a replacement after users have left and joined without a mark, and one with a marked member.
+func TestPush_LargeWalk(t *testing.T) {
+	const users, missing = 11_500, 20
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newLargeWorld(t, db, users)
+		s.target(func(t *engine.Target) { t.MemberBatch = 4000 })
+		s.directory.first = users + missing
+		e := s.start(provision.Options{}, 0)
+		defer s.stop(e)
+		push := func(m engine.Mark) {
+			t.Helper()
+			s.mark(m)
+			s.wait(e, app)
+		}
+		members := func() []string {
+			_, members := s.fake.has(t)
+			return members
+		}
+		push(groupMark("g"))
+		require.Empty(t, cmp.Diff(s.directory.wanted()[:users], members()))
+		row := one(t, s, engine.Group, "g")
+		require.Equal(t, engine.StatusWaiting, row.Status)
+		require.Contains(t, row.LastError, crowdID(users))
+
+		s.directory.set(func() {
+			s.directory.first = users - 1
+			for _, n := range []int{0, 4_999, 5_000, 7_000} {
+				s.directory.in[crowdID(n)] = false
+			}
+		})
+		m := groupMark("g")
+		m.AllMembers = true
+		push(m)
+		require.Empty(t, cmp.Diff(s.directory.wanted(), members()))
+		require.Equal(t, engine.StatusClean, one(t, s, engine.Group, "g").Status)
+
+		s.directory.set(func() { s.directory.in[crowdID(0)], s.directory.in[crowdID(9)] = true, false })
+		m.Members = []string{crowdID(9)}
+		push(m)
+		require.Empty(t, cmp.Diff(s.directory.wanted(), members()))
+		require.Equal(t, engine.StatusClean, one(t, s, engine.Group, "g").Status)
+	})
+}
+
 func one(t testing.TB, s *largeWorld, kind engine.Kind, id string) engine.State {
 	t.Helper()
 	found, err := s.store.States(t.Context(), engine.StateQuery{App: app, Kind: kind, ID: id})

@@ -138,18 +138,36 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 	if err := lockMembers(ctx, tx, app, group, answers); err != nil {
 		return err
 	}
+	fresh, err := newMembers(ctx, tx, app, group, walk, answers)
+	if err != nil {
+		return err
+	}
 	for some := range slices.Chunk(answers, rowsAtOnce(tx.Dialect())) {
-		if err := upsertMembers(ctx, tx, app, group, walk, some); err != nil {
+		if err := storeMembers(ctx, tx, app, group, walk, some, fresh); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// upsertMembers stores responses of the directory. A response carries the value of the column asked before the query of the directory. If
-// the stored value is still the same, asked is set to 0. Otherwise a mark arrived after the query, and asked is unchanged. The value is
-// passed in the column asked of the new row, because a conflict clause can only refer to columns.
-func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
+// newMembers reports whether none of the members of a page of a walk has a row. The row of the group is locked, so that no other transaction
+// adds one. On PostgreSQL, an INSERT without a conflict clause then takes two thirds of the time.
+func newMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) (bool, error) {
+	if tx.Dialect() != sqldb.Postgres || walk == 0 || len(answers) <= shareAtMost {
+		return false, nil
+	}
+	var known bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM {member_state} WHERE app_id = ? AND group_id = ?
+		AND (group_id, principal_id) >= (?, ?) AND (group_id, principal_id) <= (?, ?))`,
+		app, group, group, answers[0].User, group, answers[len(answers)-1].User).Scan(&known)
+	return !known, err
+}
+
+// storeMembers stores responses of the directory. fresh reports that none of the members has a row. A response carries the value of the
+// column asked before the query of the directory. If the stored value is still the same, asked is set to 0. Otherwise a mark arrived after
+// the query, and asked is unchanged. The value is passed in the column asked of the new row, because a conflict clause can only refer to
+// columns.
+func storeMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer, fresh bool) error {
 	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
 	rows, args := `VALUES `+row+strings.Repeat(`, `+row, len(answers)-1), make([]any, 0, 6*len(answers))
 	if tx.Dialect() == sqldb.Postgres {
@@ -165,15 +183,19 @@ func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk in
 			args = append(args, app, group, a.User, bit(a.Want), a.Asked, walk)
 		}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
-		`+rows+` ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
+	conflict := ` ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
 			want = excluded.want,
 			walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE {member_state}.walk END,
-			asked = CASE WHEN {member_state}.asked = excluded.asked THEN 0 ELSE {member_state}.asked END`, args...)
+			asked = CASE WHEN {member_state}.asked = excluded.asked THEN 0 ELSE {member_state}.asked END`
+	if fresh {
+		conflict = ``
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
+		`+rows+conflict, args...)
 	return err
 }
 
-// memberRows returns the parameter of upsertMembers on PostgreSQL.
+// memberRows returns the parameter of storeMembers on PostgreSQL.
 func memberRows(answers []store.MemberAnswer) (string, error) {
 	type row struct {
 		ID    string `json:"id"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -18,6 +19,7 @@ type ledger struct {
 	row       engine.State // state of the principal, as a lane would read it
 	unguarded bool
 
+	mu      sync.Mutex              // of the following fields: a sequence reads members while it stores others
 	members map[string]store.Member // members of the group, by user; nil until a method needs them
 	users   []string                // keys of members, ascending
 	walked  map[string]bool         // users that the sequence has read from the directory as members
@@ -95,6 +97,8 @@ func pending(m store.Member) bool { return m.Want != m.Pushed || m.MayBeMember }
 
 // Members implements sequence.Ledger.
 func (l *ledger) Members(ctx context.Context, _ string, q store.MemberQuery) ([]store.Member, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
 		return nil, err
 	}
@@ -113,7 +117,7 @@ func (l *ledger) Members(ctx context.Context, _ string, q store.MemberQuery) ([]
 	return page, nil
 }
 
-// load reads the members from the store.
+// load reads the members from the store. The caller holds l.mu.
 func (l *ledger) load(ctx context.Context) error {
 	if l.members != nil {
 		return nil
@@ -139,6 +143,13 @@ func (l *ledger) load(ctx context.Context) error {
 
 // SaveMembers implements sequence.Ledger.
 func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk int64, answers []store.MemberAnswer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.saveMembers(ctx, walk, answers)
+}
+
+// saveMembers stores responses of the directory. The caller holds l.mu.
+func (l *ledger) saveMembers(ctx context.Context, walk int64, answers []store.MemberAnswer) error {
 	if err := l.load(ctx); err != nil {
 		return err
 	}
@@ -174,8 +185,10 @@ func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk
 }
 
 // EndWalk implements sequence.Ledger.
-func (l *ledger) EndWalk(ctx context.Context, lease engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
-	if err := l.SaveMembers(ctx, lease, group, walk, last); err != nil {
+func (l *ledger) EndWalk(ctx context.Context, _ engine.Lease, _ string, walk int64, last []store.MemberAnswer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.saveMembers(ctx, walk, last); err != nil {
 		return err
 	}
 	for user, m := range l.members {

@@ -23,6 +23,7 @@ func (r *run) group(ctx context.Context) error {
 		r.outcome = r.keep(localOutcome(engine.Skipped, "group push is disabled for this target"))
 		return nil
 	}
+	defer r.dropAhead()
 	in := r.groupInput(want)
 	in.HaltedLinks = func() (string, error) { return trackFailure(r, func() (string, error) { return r.haltedLinks(ctx) }) }
 	in.Members = func() ([]engine.RemoteMember, error) {
@@ -93,19 +94,27 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 }
 
 // accounts returns all members of the group that have an account on the target.
-func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
-	r.waiting = missingUsers{} // discard the result of an earlier call
-	err = r.each(ctx, store.MembersWanted, func(page []store.Member) error {
-		for _, m := range page {
-			if m.RemoteID == "" {
-				r.waiting.on(m.User)
-				continue
-			}
-			all = append(all, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+func (r *run) accounts(ctx context.Context) ([]engine.RemoteMember, error) {
+	var found accountList
+	if ahead := r.ahead; ahead != nil {
+		r.ahead = nil
+		if err := ahead.wait(); err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return all, err
+		found = ahead.accountList
+	} else {
+		err := r.each(ctx, store.MembersWanted, func(page []store.Member) error {
+			for _, m := range page {
+				found.add(m)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.waiting = found.waiting // without the result of an earlier call
+	return found.all, nil
 }
 
 // each reads a set of the members page by page. fn may change rows so that they no longer belong to the set: each page starts after the
@@ -127,23 +136,39 @@ func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.M
 	}
 }
 
+// walkRows is the number of members that walk stores in one transaction. Each transaction waits for the disk and for the transactions that
+// change accounts, which also wait for it.
+const walkRows = 5 * directory.Page
+
 // walk reads all members from the directory.
 func (r *run) walk(ctx context.Context) error {
+	var answers []store.MemberAnswer
 	for page, err := range directory.Members(ctx, r.Directory, r.row.App, r.row.ID) {
 		if err != nil {
 			r.directoryFailed(err)
 			return nil
 		}
-		answers := make([]store.MemberAnswer, len(page))
-		for i, user := range page {
-			answers[i] = store.MemberAnswer{User: user, Want: true}
+		for _, user := range page {
+			answers = append(answers, store.MemberAnswer{User: user, Want: true})
 		}
 		if len(page) < directory.Page {
-			return r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers)
+			if err := r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
+				return err
+			}
+			r.readAhead(ctx, answers)
+			break
+		}
+		if len(answers) < walkRows {
+			continue
 		}
 		if err := r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
 			return err
 		}
+		if r.ahead == nil {
+			r.ahead = &ahead{}
+		}
+		r.readAhead(ctx, answers)
+		answers = nil
 	}
 	return nil
 }
@@ -154,6 +179,7 @@ func (r *run) updateMarked(ctx context.Context) error {
 		if len(page) == 0 || r.outcome.Class != "" {
 			return nil
 		}
+		r.dropAhead() // the responses may change the members that were read
 		users := make([]string, len(page))
 		for i, m := range page {
 			users[i] = m.User

@@ -11,6 +11,10 @@ import (
 // If the process is killed, the next push repeats at most 1.5 times as many requests.
 const progressEvery = 10
 
+// progressFirst is the number of requests of a long push whose members are stored before the first request: that request waits for the
+// write.
+const progressFirst = 2
+
 // acknowledge records the member changes that the target confirmed.
 func (r *run) acknowledge(c *plan.Change) {
 	if c == nil {
@@ -55,17 +59,21 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		return r.waitForNote()
 	}
 	if r.noted == 0 {
+		n := progressEvery
 		if r.pendingNote == nil {
-			p.NextAdd, p.NextRemove = s.Push.Next(0, progressEvery)
+			if add, remove := s.Push.Next(progressEvery, 1); len(add)+len(remove) > 0 {
+				n = progressFirst
+			}
+			p.NextAdd, p.NextRemove = s.Push.Next(0, n)
 			r.note(ctx, p)
 		}
 		if err := r.waitForNote(); err != nil {
 			return err
 		}
-		r.noted = progressEvery
+		r.noted = n
 	}
 	r.noted--
-	if r.noted == progressEvery/2 {
+	if r.noted <= progressEvery/2 && r.pendingNote == nil {
 		// Skip the members of this request and of the requests whose members are stored.
 		if p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery); len(p.NextAdd)+len(p.NextRemove) > 0 {
 			r.note(ctx, p)
