@@ -194,10 +194,14 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	var apart []*group
 	if known {
+		// The rules for broad faults and topics would merge known faults, except the rules for the effects of several known faults.
+		proved := map[*group]bool{}
+		for _, g := range out {
+			proved[g] = g.proved
+		}
 		out = mergeBroad(slices.DeleteFunc(slices.Clone(broadRules), func(r broadRule) bool { return !r.known }), out, symptoms)
-		// The other rules for broad faults and topics would merge known faults.
-		apart = slices.DeleteFunc(slices.Clone(out), func(g *group) bool { return !g.proved })
-		out = slices.DeleteFunc(out, func(g *group) bool { return g.proved })
+		apart = slices.DeleteFunc(slices.Clone(out), func(g *group) bool { return !proved[g] })
+		out = slices.DeleteFunc(out, func(g *group) bool { return proved[g] })
 	}
 	out = append(apart, gatherTopics(splitErrors(mergeBroad(broadRules, out, symptoms), symptoms), symptoms, passed)...)
 	out = attachGenerated(out)

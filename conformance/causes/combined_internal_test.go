@@ -174,8 +174,8 @@ func TestExplain_OnlyVaries(t *testing.T) {
 	require.Equal(t, []string{"small"}, faultsOf(explain(byID, map[string]bool{"projection.b": true}, []Signature{large, small})))
 }
 
-// TestGroupsOf_ProjectionEmpty checks that reads with the same parameter that omit attributes are one cause, even if each of them is that of
-// a known fault.
+// TestGroupsOf_ProjectionEmpty checks that reads with the same parameter that omit attributes are one cause, even if each one is a known
+// fault.
 func TestGroupsOf_ProjectionEmpty(t *testing.T) {
 	for faults, want := range map[int]int{4: 4, 5: 1} {
 		byID := map[string]*symptom{}

@@ -137,7 +137,7 @@ func TestGroupsOf_OnlyVaryingChecks(t *testing.T) {
 	for _, id := range []string{"sort.case-insensitive", "oracle.pages", "oracle.sort"} {
 		symptoms = append(symptoms, larger[id])
 	}
-	picks := explain(larger, nil, []Signature{order, codePoint})
+	picks := append(explain(larger, nil, []Signature{order}), explain(larger, nil, []Signature{codePoint})...)
 	require.Len(t, picks, 2)
 	groups := groupsOf(symptoms, nil, picks, newLinker(symptoms, together{}), map[string]int{})
 	require.Len(t, groups, 1, "the check with generated requests belongs to the fault of its feature")
