@@ -96,4 +96,18 @@ func testMemberRows(t *testing.T, s *suite) {
 	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 9, nil))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "u3", Want: true}}, s.members(store.MembersWanted)))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "u2", Asked: 1}}, s.members(store.MembersAsked)), "EndWalk keeps the mark of u2")
+
+	var many []store.MemberAnswer // as many as in a long walk
+	for n := range 150 {
+		many = append(many, store.MemberAnswer{User: fmt.Sprintf("v%03d", n), Want: true})
+	}
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 10, many[:120]))
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 10, many[10:]), "110 of them are stored already")
+	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 11, many[30:]))
+	var want []store.Member
+	for _, a := range many[30:] {
+		want = append(want, store.Member{User: a.User, Want: true})
+	}
+	require.Empty(t, cmp.Diff(want, s.members(store.MembersWanted)))
+	require.Empty(t, cmp.Diff([]store.Member{{User: "u2", Asked: 1}}, s.members(store.MembersAsked)))
 }
