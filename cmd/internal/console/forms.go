@@ -570,6 +570,9 @@ func (c *console) actFailed(w http.ResponseWriter, r *http.Request, v *Visit, ro
 	if row.Path != "" {
 		t.next = nextStep(e)
 	}
+	if t.next != "" {
+		t.problem = strings.TrimSuffix(t.problem, ".") + "."
+	}
 	c.showForm(w, r, v, e.Status, values, t)
 }
 

@@ -251,6 +251,7 @@ func inspectResults(i *inspection) {
 	i.check("result-connect")
 
 	at("/apps/"+w.app+"/mapping?user="+id, "Draft of the rule")
+	w.Eval(`document.querySelector("#r-familyName").value = "user.firstName"`)
 	w.ClickText("Preview")
 	w.WaitText("would change")
 	i.check("result-mapping")

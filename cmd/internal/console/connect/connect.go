@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -205,14 +206,8 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v *console.Visit,
 		}
 	}
 	if p.In.Server != "" {
-		found := false
-		for _, one := range p.Servers {
-			if one.Name == p.In.Server {
-				p.In.BaseURL, found = one.URL, true
-			}
-		}
-		if !found {
-			p.In.Server, p.In.BaseURL = "", ""
+		if p.In.BaseURL = urlOf(p.Servers, p.In.Server); p.In.BaseURL == "" {
+			p.In.Server = ""
 		}
 	}
 	if p.In.Secret != "" { // the page has it only in encrypted form
@@ -302,6 +297,14 @@ func (s *Section) send(w http.ResponseWriter, r *http.Request, v *console.Visit)
 		s.test(w, r, v, in)
 		return
 	}
+	if in.Server != "" { // for the command lines
+		servers, err := s.o.Backend.Servers(r.Context(), v)
+		if err != nil {
+			s.frame.Problem(w, r, v, err)
+			return
+		}
+		in.BaseURL = urlOf(servers, in.Server)
+	}
 	app, err := s.o.Backend.Save(r.Context(), v, in)
 	if err != nil {
 		s.rejected(w, r, v, p, err)
@@ -313,6 +316,14 @@ func (s *Section) send(w http.ResponseWriter, r *http.Request, v *console.Visit)
 	}
 	s.frame.Forget()
 	s.frame.Done(w, r, v, s.frame.Base()+next, text, s.o.Backend.Commands(v, in))
+}
+
+// urlOf returns the URL of the server with a name, empty if there is none.
+func urlOf(servers []Server, name string) string {
+	if i := slices.IndexFunc(servers, func(s Server) bool { return s.Name == name }); i >= 0 {
+		return servers[i].URL
+	}
+	return ""
 }
 
 // test requests the first page of users and shows the result.
