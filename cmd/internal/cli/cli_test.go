@@ -170,6 +170,18 @@ func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() str
 	return ready, func() string { return stdout.String() + stderr.String() }, stop
 }
 
+func TestServers_InterruptedDuringStart(t *testing.T) {
+	for _, command := range [][]string{{"sandbox", "--empty"}, {"serve", "scim"}, {"serve", "engine"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		db := "sqlite:" + filepath.Join(t.TempDir(), "data.db")
+		code, stdout, stderr := run(ctx, append(command, "--listen", "127.0.0.1:0", "--db", db)...)
+		require.Equal(t, cli.ExitOK, code, "%v: %s", command, stderr)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "shutting down")
+	}
+}
+
 func TestSandbox_RunsUntilInterrupted(t *testing.T) {
 	ready, output, stop := start(t, "--log-level", "debug", "sandbox", "--listen", "127.0.0.1:0", "--empty", "--api-token", "secret",
 		"--scim-token", "other")

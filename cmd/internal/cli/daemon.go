@@ -82,7 +82,7 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 	defer signal.Stop(hangups)
 	d, err := daemon.Start(in.ctx, o)
 	if err != nil {
-		return err
+		return in.startFailed(err)
 	}
 	d.LogStart(in.ctx)
 	d.PrintWelcome(in.stdout)

@@ -193,7 +193,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 		return frame.Usage(err.Error())
 	}
 	if err != nil {
-		return err
+		return in.startFailed(err)
 	}
 	s.LogStart(in.ctx)
 	s.PrintWelcome(in.ctx, in.stdout)
@@ -256,7 +256,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	s, err := sandbox.ServeSCIM(in.ctx, o)
 	started()
 	if err != nil {
-		return err
+		return in.startFailed(err)
 	}
 	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL(), "tenants", len(configs))
 	s.PrintWelcome(in.stdout)
@@ -312,6 +312,17 @@ func collectOften() (restore func()) {
 // settlingTime is the time after the start of a sandbox or SCIM server until ReleaseMemory is called. The engine works on pending changes
 // immediately after the start, which also leaves memory that is not in use.
 const settlingTime = 5 * time.Second
+
+// startFailed returns the error of a server that has not started, or nil if a signal has ended the start: a server that is stopped before
+// it is ready exits like one that is stopped afterwards.
+func (in *invocation) startFailed(err error) error {
+	if in.ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintln(in.stderr, "shutting down")
+	in.log.InfoContext(in.ctx, "stopped before the start was complete", "error", err)
+	return nil
+}
 
 // waitAndClose waits until the context ends or a started server stops, and closes the server within shutdownTime. After the time settling,
 // it releases the memory of the start.

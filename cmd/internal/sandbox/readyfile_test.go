@@ -1,7 +1,10 @@
 package sandbox_test
 
 import (
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,6 +27,38 @@ func TestReadyFile_KeptOnFailedStart(t *testing.T) {
 		require.Error(t, err, name)
 		require.FileExists(t, file, name)
 	}
+}
+
+// The sandbox is healthy when its seed is provisioned. In this test, its target reads the health during the seed.
+func TestHealth_UnavailableDuringSeed(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	url := "http://" + l.Addr().String() + "/sandbox/v1/health"
+	health := func() string {
+		res, err := http.Get(url)
+		if err != nil {
+			return err.Error()
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		return fmt.Sprint(res.StatusCode, string(text), err)
+	}
+	during := make(chan string, 1)
+	good := scimHandler(t)
+	tg := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			select {
+			case during <- health():
+			default:
+			}
+		}
+		good.ServeHTTP(w, r)
+	}))
+	startSandbox(t, sandbox.Options{Listen: l.Addr().String(), ExternalTarget: tg.URL, ExternalToken: scimToken})
+	require.Equal(t, `503{"status":"starting"}<nil>`, <-during)
+	require.Equal(t, `200{"status":"ok"}<nil>`, health())
 }
 
 func takenAddress(t *testing.T) string {

@@ -70,8 +70,15 @@ func under(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// health returns 200 to every request. It checks neither the database nor other services.
-func health(w http.ResponseWriter, _ *http.Request) {
+// health returns 503 until the sandbox is ready, and then 200. It checks neither the database nor other services.
+func (s *Sandbox) health(w http.ResponseWriter, _ *http.Request) {
+	if !s.available.Load() {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		writeJSON(w, []byte(`{"status":"starting"}`))
+		return
+	}
 	writeJSON(w, []byte(`{"status":"ok"}`))
 }
 

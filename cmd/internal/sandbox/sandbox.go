@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/console"
@@ -40,6 +41,8 @@ type Sandbox struct {
 	took     time.Duration // duration of Start
 	settings settings
 	summary  []appSummary // the provisioned content when the sandbox became ready
+	// available is set when the services are available and the seed is provisioned.
+	available atomic.Bool
 
 	server *serving.Server
 	serving.Closing
@@ -151,6 +154,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if s.summary, err = p.summarize(ctx, s.settings.Apps); err != nil {
 		return err
 	}
+	s.available.Store(true)
 	if o.ReadyFile == "" {
 		return nil
 	}
@@ -303,7 +307,7 @@ func (s *Sandbox) assemble(
 	}
 	p.handler = &routes{
 		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.MainHandler(p.metrics),
-		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
+		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(s.health),
 		console: p.console, following: p.following,
 	}
 	if p.following != nil {
