@@ -223,9 +223,10 @@ func TestBrowser_Accessible(t *testing.T) {
 	c := callerOf(t, d)
 	c.do(http.StatusOK, http.MethodPut, "/apps/wiki", `{"version":1,"target":{"baseUrl":"http://127.0.0.1:1/scim","createUsers":true},`+
 		`"mapping":{"attributes":{"login":"string"},"rules":[{"target":"userName","expression":"user.login"}]}}`, &struct{}{})
-	c.do(http.StatusOK, http.MethodPut, "/apps/wiki/users/u1", `{"version":1,"attributes":{"login":"ada@northwind.example"}}`, &struct{}{})
+	c.do(http.StatusOK, http.MethodPut, "/apps/wiki/users/u1",
+		`{"version":1,"want":"active","profile":{"login":"ada@northwind.example"}}`, &struct{}{})
 	b.Open(d.Ready().BaseURL + "/console/apps/wiki/people")
-	b.WaitText("ada@northwind.example")
+	b.Wait(`document.querySelectorAll("#rows tbody tr").length > 0`)
 	inspect("app-", "", "apps/wiki", "apps/wiki/people", "apps/wiki/user/u1", "apps/wiki/requests", "apps/wiki/tasks", "apps/wiki/plans",
 		"apps/wiki/imports", "apps/wiki/target", "apps/wiki/events", "requests", "connect?app=wiki", "do/deleteApp?app=wiki")
 	require.Empty(t, b.Faults())

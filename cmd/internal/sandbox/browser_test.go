@@ -131,7 +131,9 @@ func TestBrowser_SeedOrganization(t *testing.T) {
 	}
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	b.Wait(`["201", "403"].every(s => [...document.querySelectorAll("#live tr.new")].some(e => e.innerText.includes(s)))`)
+	b.Size(1440, 640) // a picture of at most 200 KB
 	b.Screenshot("requests")
+	b.Size(1440, 1000)
 	b.Open(api.BaseURL + "/")
 	b.WaitText("The target rejects the credentials.")
 	b.Screenshot("overview")
