@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/console/browsertest"
 	"github.com/scimwright/scimwright/cmd/internal/daemon"
+	"github.com/scimwright/scimwright/internal/alltest"
 )
 
 // window is a browser at the console of a daemon.
@@ -216,7 +217,7 @@ func TestBrowser_Accessible(t *testing.T) {
 		for _, page := range pages {
 			b.Size(1440, 1000)
 			b.Open(d.Ready().BaseURL + "/console/" + page)
-			b.Accessible("daemon-" + state + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(page))
+			b.Accessible("daemon-"+state+strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(page), alltest.All())
 		}
 	}
 	inspect("empty", "", "requests", "connect")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/alltest"
 )
 
 // noPages are the paths of the console that serve no page.
@@ -37,7 +38,7 @@ func (v *visits) first(page string) bool {
 	return !known
 }
 
-// inspection opens pages of a console, and checks each with axe-core in light and dark colors and in three widths.
+// inspection opens pages of a console, and checks each with axe-core, see [browsertest.Browser.Accessible].
 type inspection struct {
 	*consoleWorld
 	*visits
@@ -114,7 +115,7 @@ func (i *inspection) check(name string) {
 	for _, link := range links {
 		i.forms = append(i.forms, fmt.Sprint(link))
 	}
-	i.Accessible(name)
+	i.Accessible(name, alltest.All())
 }
 
 // inspectEngine opens the pages of the engine.
