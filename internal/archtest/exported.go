@@ -1,92 +1,11 @@
 package archtest
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
-
-// LoadTypes returns the types of packages of the module below root. The paths in packages are relative to root. LoadTypes type-checks the
-// source of the packages without function bodies and without cgo, so it needs no compiled packages from the build cache.
-func LoadTypes(root string, packages []string) (map[string]*types.Package, error) {
-	args := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap"} // dependencies first
-	for _, p := range packages {
-		args = append(args, "./"+p)
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	var failure bytes.Buffer
-	cmd.Stderr = &failure
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w\n%s", err, failure.String())
-	}
-	files, checked := token.NewFileSet(), map[string]*types.Package{"unsafe": types.Unsafe}
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		if p.ImportPath != "unsafe" {
-			if checked[p.ImportPath], err = p.check(files, checked); err != nil {
-				return nil, err
-			}
-		}
-	}
-	loaded := map[string]*types.Package{}
-	for _, p := range packages {
-		loaded[p] = checked[Module+"/"+p]
-	}
-	return loaded, nil
-}
-
-// listed is a package in the output of go list.
-type listed struct {
-	ImportPath, Dir string
-	GoFiles         []string
-	ImportMap       map[string]string
-}
-
-// check type-checks the declarations of a package. Its imports must have been checked before.
-func (p listed) check(files *token.FileSet, checked map[string]*types.Package) (*types.Package, error) {
-	var parsed []*ast.File
-	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		parsed = append(parsed, f)
-	}
-	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, Sizes: types.SizesFor("gc", runtime.GOARCH),
-		Importer: importerFunc(func(path string) (*types.Package, error) {
-			if pkg := checked[cmp.Or(p.ImportMap[path], path)]; pkg != nil {
-				return pkg, nil
-			}
-			return nil, fmt.Errorf("%s imports %s, which is not listed", p.ImportPath, path)
-		})}
-	return conf.Check(p.ImportPath, files, parsed, nil)
-}
-
-type importerFunc func(path string) (*types.Package, error)
-
-// Import implements types.Importer.
-func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
 // NonPublic returns the exported declarations of a package that use a type of a package of the module that is not public, as lines
 // "path.Name needs path.Type".
