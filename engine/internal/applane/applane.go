@@ -19,6 +19,7 @@ import (
 type Store interface {
 	sequence.Ledger
 	target.Learner
+	Lane(ctx context.Context, app string) (engine.Lane, error)
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error)
 	DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error)
 	Accepted(ctx context.Context, app string) (int, error)
@@ -108,9 +109,9 @@ type work struct {
 	knowledge  *target.Knowledge
 	limiter    *lane.RateLimiter
 
-	suspension *engine.Suspension // the suspension in the store; nil if it is unknown
-	gate       *lane.Gate         // used only by the loop, never during a task
-	storedHold engine.HoldKind    // as stored
+	suspension engine.Suspension // in the store, as of the last refresh
+	gate       *lane.Gate        // used only by the loop, never during a task
+	storedHold engine.HoldKind   // as stored
 
 	nextRecheck time.Time // when principals that an earlier process had in flight are requeued; zero if there are none
 

@@ -37,14 +37,14 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	if err != nil {
 		return nil, err
 	}
+	w.accepted.setFull(false)
+	if len(rows) == 0 {
+		return nil, nil // nothing will be sent to the target
+	}
 	idle, err := w.refresh(ctx)
 	if err != nil || idle {
 		w.idle = idle
 		return nil, err
-	}
-	w.accepted.setFull(false)
-	if len(rows) == 0 {
-		return nil, nil
 	}
 	q := queue{w: w, running: running, wants: map[lane.Task]engine.Want{}}
 	if q.room, q.bounded = w.accepted.room(w.target()); q.bounded && q.room == 0 && len(running) == 0 {

@@ -22,20 +22,13 @@ var errSuspended = errors.New("engine: the lane is suspended")
 
 // storeSuspension stores the reason for the suspension of the lane, if the reason has changed.
 func (w *work) storeSuspension(ctx context.Context, r engine.Suspension) error {
-	if w.suspension == nil {
-		row, err := w.Store.Lane(ctx, w.app())
-		if err != nil {
-			return err
-		}
-		w.suspension = &row.Suspension
-	}
 	if w.suspension.Reason == r.Reason && w.suspension.Until.Equal(r.Until) {
 		return nil
 	}
 	if err := w.Store.Suspend(ctx, w.ownership.Lease, r); err != nil {
 		return err
 	}
-	w.suspension = &r
+	w.suspension = r
 	return nil
 }
 
@@ -44,7 +37,7 @@ func (w *work) nextRun(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):
 		return time.Time{} // another engine owns the lane, or the app was forgotten
-	case err == nil && w.suspension != nil && w.suspension.Reason == engine.SuspensionMaintenance:
+	case err == nil && w.suspension.Reason == engine.SuspensionMaintenance:
 		again := w.Now().Add(idleDelay) // earlier than the end of a long window, because the window may be removed
 		if w.suspension.Until.Before(again) {
 			again = w.suspension.Until
@@ -74,14 +67,22 @@ func (w *work) storeHold(ctx context.Context) error {
 	return nil
 }
 
-// refresh queries the directory for the target, so that a change of credentials or a pause takes effect while the lane runs.
+// refresh queries the directory for the target and reads the lane, so that a change of credentials, a pause, or a reset of the learned
+// properties takes effect while the lane runs.
 func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	t, err := w.Directory.Target(ctx, w.app())
-	switch {
-	case errors.Is(err, engine.ErrUnknownApp):
-		return true, w.storeSuspension(ctx, engine.Suspension{Reason: engine.SuspensionUnknownApp})
-	case err != nil:
+	unknown := errors.Is(err, engine.ErrUnknownApp)
+	if err != nil && !unknown {
 		return false, fmt.Errorf("engine: target of %s: %w", w.app(), err)
+	}
+	stored, err := w.Store.Lane(ctx, w.app())
+	if err != nil {
+		return false, err
+	}
+	w.suspension = stored.Suspension
+	switch {
+	case unknown:
+		return true, w.storeSuspension(ctx, engine.Suspension{Reason: engine.SuspensionUnknownApp})
 	case t.Paused:
 		return true, w.storeSuspension(ctx, engine.Suspension{Reason: engine.SuspensionPaused})
 	}
@@ -92,7 +93,7 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	if err := w.storeSuspension(ctx, rest); err != nil || rest.Reason != "" {
 		return true, err
 	}
-	if err := w.knowledge.Recall(ctx, w.connection.Load()); err != nil {
+	if err := w.knowledge.Recall(ctx, w.connection.Load(), stored.Learned); err != nil {
 		return false, err
 	}
 	w.limiter.Resume(w.knowledge.Learned().Rate)

@@ -18,7 +18,6 @@ const configTTL = 24 * time.Hour
 
 // Learner is the part of a store that Knowledge uses.
 type Learner interface {
-	Lane(ctx context.Context, app string) (engine.Lane, error)
 	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
 }
 
@@ -54,15 +53,11 @@ func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) erro
 	return nil
 }
 
-// Recall reads the stored knowledge, and discards it if it belongs to another base URL. Recall also reads the ServiceProviderConfig of the
-// target, if the style requires it and the stored one is missing or too old.
-func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
-	row, err := k.store.Lane(ctx, k.lease.App)
-	if err != nil {
-		return err
-	}
-	k.value.Store(&row.Learned)
-	if row.Learned.BaseURL != c.Target.BaseURL {
+// Recall takes the stored knowledge over, and discards it if it belongs to another base URL. Recall also reads the ServiceProviderConfig of
+// the target, if the style requires it and the stored one is missing or too old.
+func (k *Knowledge) Recall(ctx context.Context, c *Connection, stored engine.Learned) error {
+	k.value.Store(&stored)
+	if stored.BaseURL != c.Target.BaseURL {
 		if err := k.Note(ctx, func(l *engine.Learned) { *l = engine.Learned{BaseURL: c.Target.BaseURL} }); err != nil {
 			return err
 		}
