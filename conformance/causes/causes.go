@@ -208,7 +208,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	if known {
 		out = attachCollected(out, l)
 	}
-	out = attachServerErrors(out, symptoms)
+	out = attachServerErrors(out, symptoms, known)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}

@@ -48,6 +48,11 @@ func (p pick) almostProved() bool {
 	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
 
+// contradicted reports whether the findings are those of other faults: none has a fingerprint of the signature, and each that could have
+// one has a fingerprint of another signature instead. A finding without a known fingerprint does not contradict the fault, because another
+// fault of the target can have changed the response.
+func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.foreign == p.other }
+
 // costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault. One hidden check and two
 // faults therefore cost the same.
 const costHidden = costCause

@@ -31,6 +31,8 @@ type pick struct {
 	certain int
 	// same is the number of symptoms with a fingerprint of the signature. other is the number of symptoms that have other fingerprints only.
 	same, other int
+	// foreign is the number of the symptoms in other of which another signature has a fingerprint.
+	foreign int
 }
 
 // proved reports whether the findings are those of a server with the fault of the signature alone: no check of the signature has passed,
@@ -51,6 +53,7 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 	for id, s := range symptoms {
 		fingerprints[id] = s.fingerprints()
 	}
+	all := allFingerprints(signatures)
 	for _, s := range signatures {
 		p := pick{signature: s, symptoms: map[string]bool{}}
 		// If lists change their order or responses their content, the values in the findings differ from run to run.
@@ -65,6 +68,9 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 					p.same++
 				case !collects(c) && !unsteady:
 					p.other++
+					if common(fingerprints[c], all[c]) > 0 {
+						p.foreign++
+					}
 				}
 			case passed[c]:
 				p.misses++
@@ -92,6 +98,8 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 					continue
 				}
 				misses = 0
+			} else if known && p.contradicted() {
+				continue
 			}
 			gain := -costCause - costMiss*float64(misses)
 			fresh := 0

@@ -338,8 +338,9 @@ func filtered(e evidence) bool {
 const anyServerError = "traffic.no-server-errors"
 
 // attachServerErrors moves anyServerError to the group with the most symptoms that show a server error. If there is no such group, it
-// becomes a group of its own: the request that failed belongs to no other finding.
-func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
+// becomes a group of its own: the request that failed belongs to no other finding. If known is set, most symptoms are those of known
+// faults, and anyServerError remains in a proved group of which it is the only check: the fault leads to no other finding.
+func attachServerErrors(groups []*group, symptoms []*symptom, known bool) []*group {
 	byID := map[string]*symptom{}
 	for _, s := range symptoms {
 		byID[s.check.ID] = s
@@ -355,6 +356,9 @@ func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 	}
 	from := slices.IndexFunc(groups, func(g *group) bool { return slices.Contains(g.checks, anyServerError) })
 	to := most(groups, errors)
+	if from >= 0 && known && groups[from].proved && len(groups[from].checks) == 1 {
+		return groups
+	}
 	if from < 0 || errors(groups[from]) > 0 || to < 0 && len(groups[from].checks) == 1 {
 		return groups
 	}
