@@ -48,23 +48,29 @@ func (p pick) almostProved() bool {
 	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
 
+// supported reports whether the findings are those of a server with the fault of the signature, except that some symptoms have other
+// fingerprints: at least minMatches symptoms have a fingerprint of the signature for each that has another one and each check that has
+// passed. Another fault has probably changed these results.
+func (p pick) supported() bool { return p.other > 0 && p.same >= minMatches*(p.other+p.certain) }
+
 // contradicted reports whether the findings are those of other faults: none has a fingerprint of the signature, and each that could have
 // one has a fingerprint of another signature instead. A finding without a known fingerprint does not contradict the fault, because another
 // fault of the target can have changed the response.
 func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.foreign == p.other }
 
-// costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault. One hidden check and two
-// faults therefore cost the same.
+// costHidden is the cost of a check of an almost proved or supported signature that has passed, and of a changed finding of a supported
+// signature: as much as a further fault. One hidden check and two faults therefore cost the same.
 const costHidden = costCause
 
-// unite replaces several chosen picks by one candidate that is almost proved, if the candidate predicts their symptoms that no other pick
-// predicts, and the replacement reduces the cost: one fault, of which another fault hides a part, explains them better than several faults.
+// unite replaces several chosen picks by one candidate that is almost proved or supported, if the candidate predicts their symptoms that no
+// other pick predicts, and the replacement reduces the cost: one fault, of which another fault hides or changes a part, explains them better
+// than several faults.
 func unite(chosen, candidates []pick) []pick {
 	for range chosen { // each replacement reduces the number of picks
 		best, bestGain := -1, 0.0
 		var remaining []pick
 		for i, p := range candidates {
-			if !p.almostProved() || p.certain == 0 {
+			if !(p.almostProved() && p.certain > 0 || p.supported()) {
 				continue
 			}
 			if kept, gain := p.replaces(chosen); gain > bestGain && len(kept) < len(chosen)-1 {
@@ -84,6 +90,9 @@ func unite(chosen, candidates []pick) []pick {
 // and are redundant with it.
 func (p pick) replaces(chosen []pick) (kept []pick, gain float64) {
 	gain = -costCause - costHidden*float64(p.certain)
+	if !p.almostProved() {
+		gain -= costHidden * float64(p.other)
+	}
 	for id, n := range countOf(append(slices.Clone(chosen), p)) {
 		if n == 1 && p.symptoms[id] {
 			gain += costUnexplained

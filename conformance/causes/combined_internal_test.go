@@ -55,6 +55,31 @@ func TestExplain_HiddenPart(t *testing.T) {
 	require.Equal(t, []string{"part 0", "part 2", "part 4"}, faultsOf(explain(symptoms, passed, signatures)), "half of the symptoms are known")
 }
 
+// TestExplain_ChangedPart checks that one fault, of which another fault changes a finding, explains the symptoms better than several faults
+// do.
+func TestExplain_ChangedPart(t *testing.T) {
+	explained := func(changed, size int) []string {
+		var findings []shown
+		for i := range 6 {
+			findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
+		}
+		_, whole := observedBy("whole", findings...)
+		for i := range changed {
+			findings[i] = crash(findings[i].check, "GET")
+		}
+		symptoms, _ := observedBy("", findings...)
+		signatures := []Signature{whole}
+		for part := range slices.Chunk(findings, size) {
+			_, s := observedBy("part "+part[0].check, part...)
+			signatures = append(signatures, s)
+		}
+		return faultsOf(explain(symptoms, nil, signatures))
+	}
+	require.Equal(t, []string{"whole"}, explained(1, 2))
+	require.Equal(t, []string{"part filter.a", "part filter.d"}, explained(1, 3), "two faults cost no more")
+	require.Equal(t, []string{"part filter.a", "part filter.c", "part filter.e"}, explained(3, 2), "half of the findings are changed")
+}
+
 // TestExplain_Contradicted checks that a known fault does not explain a symptom with the finding about another fault, unless the findings are
 // mostly those of unknown faults.
 func TestExplain_Contradicted(t *testing.T) {

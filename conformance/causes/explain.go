@@ -45,8 +45,8 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 
 // explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
 // reduces the cost most, and then removes redundant ones. It chooses the proved ones first: their evidence is stronger than that of the
-// checks alone. If most symptoms are those of known faults, a signature that is almost proved can replace several chosen ones. The keys of
-// symptoms are the ids of checks. passed contains the checks without a complaint.
+// checks alone. If most symptoms are those of known faults, a signature that is almost proved or supported can replace several chosen ones.
+// The keys of symptoms are the ids of checks. passed contains the checks without a complaint.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
 	fingerprints := map[string][]string{}
