@@ -63,8 +63,8 @@ func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.forei
 const costHidden = costCause
 
 // unite replaces several chosen picks by one candidate that is almost proved or supported, if the candidate predicts their symptoms that no
-// other pick predicts, and the replacement reduces the cost: one fault, of which another fault hides or changes a part, explains them better
-// than several faults.
+// other pick predicts, and the replacement reduces the cost: one fault, of which another fault hides or changes a part, explains them
+// better than several faults.
 func unite(chosen, candidates []pick) []pick {
 	for range chosen { // each replacement reduces the number of picks
 		best, bestGain := -1, 0.0

@@ -80,8 +80,8 @@ func TestExplain_ChangedPart(t *testing.T) {
 	require.Equal(t, []string{"part filter.a", "part filter.c", "part filter.e"}, explained(3, 2), "half of the findings are changed")
 }
 
-// TestExplain_Contradicted checks that a known fault does not explain a symptom with the finding about another fault, unless the findings are
-// mostly those of unknown faults.
+// TestExplain_Contradicted checks that a known fault does not explain a symptom with the finding about another fault, unless the findings
+// are mostly those of unknown faults.
 func TestExplain_Contradicted(t *testing.T) {
 	symptoms, large := observedBy("large", missed("filter.a"), missed("filter.b"), missed("filter.c"))
 	_, single := observedBy("single", missed("list.a"))
