@@ -150,12 +150,12 @@ func (p pick) onlyVaries(count map[string]int) bool {
 	return plain
 }
 
-// unblockedShare is the minimum share, in percent, of the checks that a fault blocks that must complain so that they do so because another
-// fault has changed the response that blocks them. If fewer complain, they can be the symptoms of other faults.
+// unblockedShare is the minimum share, in percent, of the checks that a fault blocks that must have findings. Then another fault has
+// changed the response that blocks them. If fewer have findings, they can be the symptoms of other faults.
 const unblockedShare = 75
 
-// addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks complain,
-// another fault has changed the response that blocks them, and their findings are effects of both faults.
+// addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks have
+// findings, another fault has changed the response that blocks them, and their findings are effects of both faults.
 func (p pick) addUnblocked(symptoms map[string]*symptom) {
 	complaining := slices.DeleteFunc(slices.Clone(p.signature.Blocks), func(id string) bool { return symptoms[id] == nil })
 	if 100*len(complaining) < unblockedShare*len(p.signature.Blocks) {
@@ -166,11 +166,11 @@ func (p pick) addUnblocked(symptoms map[string]*symptom) {
 	}
 }
 
-// changingOrder is the check that complains about a target whose lists change their order.
+// changingOrder is the check that has findings about a target whose lists change their order.
 const changingOrder = "steadiness.list-order"
 
 // addPermuted adds symptoms of the areas of the signature whose findings show the expected values in another order. It does so only if the
-// signature is that of a target whose lists change their order: chance decides which of the checks complain.
+// signature is that of a target whose lists change their order: chance decides which of the checks have findings.
 func (p pick) addPermuted(symptoms map[string]*symptom) {
 	if !p.symptoms[changingOrder] {
 		return

@@ -199,8 +199,8 @@ func TestExplain_ChangingOrder(t *testing.T) {
 	}
 }
 
-// TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them complain: another
-// fault has changed the response that blocks them.
+// TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them have findings:
+// another fault has changed the response that blocks them.
 func TestExplain_Unblocked(t *testing.T) {
 	blocked := []string{"projection.c", "projection.d", "projection.e", "projection.f"}
 	for complaining, want := range map[int][]string{

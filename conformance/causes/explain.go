@@ -16,8 +16,8 @@ const (
 	// costUnexplained is the cost of a symptom that no signature of the explanation predicts. It is more than costCause, so that a known
 	// fault explains a single symptom better than no fault.
 	costUnexplained = 1.2
-	// costMiss is the cost of a check that a signature predicts and that has passed. A check that did not run costs nothing: another fault
-	// may have blocked it. costMiss is more than costCause, so that two faults whose checks all complain explain the symptoms better than one
+	// costMiss is the cost of a check that a signature predicts and that has passed. A check that did not run costs nothing: another fault may
+	// have blocked it. costMiss is more than costCause, so that two faults whose checks all have findings explain the symptoms better than one
 	// fault of which a check has passed.
 	costMiss = 1.2
 )
@@ -46,7 +46,7 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 // explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
 // reduces the cost most, and then removes redundant ones. It chooses the proved ones first: their evidence is stronger than that of the
 // checks alone. If most symptoms are those of known faults, a signature that is almost proved or supported can replace several chosen ones.
-// The keys of symptoms are the ids of checks. passed contains the checks without a complaint.
+// The keys of symptoms are the ids of checks. passed contains the checks without a finding.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
 	fingerprints := map[string][]string{}
@@ -183,7 +183,7 @@ func frequencies(signatures []Signature) map[string]int {
 	return out
 }
 
-// passedOf returns the checks that ran without a complaint.
+// passedOf returns the checks that ran without a finding.
 func passedOf(r *conformance.Result) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range r.Checks {
@@ -194,7 +194,7 @@ func passedOf(r *conformance.Result) map[string]bool {
 	return out
 }
 
-// together contains the number of known faults about which each check complains, and about which each pair of checks complains.
+// together contains the number of known faults about which each check has findings, and about which each pair of checks has findings.
 type together struct {
 	of   map[string]int
 	both map[[2]string]int
@@ -221,8 +221,8 @@ func togetherOf(signatures []Signature, among map[string]bool) together {
 	return t
 }
 
-// share returns a number from 0 to 1: of the known faults about which the rarer of two checks complains, the share about which the other
-// check complains too.
+// share returns a number from 0 to 1: of the known faults about which the rarer of two checks has findings, the share about which the other
+// check has findings too.
 func (t together) share(a, b string) float64 {
 	if strings.Compare(a, b) > 0 {
 		a, b = b, a
