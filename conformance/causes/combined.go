@@ -70,7 +70,7 @@ func unite(chosen, candidates []pick) []pick {
 		best, bestGain := -1, 0.0
 		var remaining []pick
 		for i, p := range candidates {
-			if !(p.almostProved() && p.certain > 0 || p.supported()) {
+			if (!p.almostProved() || p.certain == 0) && !p.supported() {
 				continue
 			}
 			if kept, gain := p.replaces(chosen); gain > bestGain && len(kept) < len(chosen)-1 {
