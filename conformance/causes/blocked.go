@@ -47,7 +47,7 @@ func (b *blocked) sameResponse(g *group, byID map[string]*symptom) bool {
 }
 
 // blockedWith returns the number of known faults that explain both the blocked checks and the group: the fault blocks one of the checks,
-// and the telling check of the group complains about the fault.
+// and the telling check of the group has findings about the fault.
 func (b *blocked) blockedWith(g *group, signatures []Signature) int {
 	n := 0
 	for _, s := range signatures {

@@ -83,13 +83,13 @@ type group struct {
 	checks []string
 	// blocks are the checks that the signature of the group blocks.
 	blocks []string
-	// exact is set if the checks of the group are exactly those that complain about a known fault.
+	// exact is set if the checks of the group are exactly those that have findings about a known fault.
 	exact bool
 	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group
 	// share evidence with them.
 	predicted map[string]bool
-	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
-	// run with manySymptoms symptoms, all of them must complain.
+	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts have findings.
+	// In a run with manySymptoms symptoms, all of them must have findings.
 	sure bool
 	// proved is set if the findings about the symptoms have the fingerprints of the known fault; see [pick.proved]. Broad rules for equal
 	// values, and topics of which most checks have passed, do not merge such groups. If most symptoms are those of known faults, proved is
@@ -208,7 +208,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	if known {
 		out = attachCollected(out, l)
 	}
-	out = attachServerErrors(out, symptoms)
+	out = attachServerErrors(out, symptoms, known)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}
@@ -217,7 +217,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 
 // differentlyAccepted reports whether symptom b shows that the target accepts a request that it must reject, and symptom a does not show
 // the same for this kind of request. Each kind of request that a target does not validate is a fault of its own, unless the checks that
-// complain are exactly those of one known fault.
+// have findings are exactly those of one known fault.
 func differentlyAccepted(a, b *symptom) bool {
 	_, one := a.shown()
 	_, other := b.shown()

@@ -127,8 +127,8 @@ func TestOf_SmallestExplanation(t *testing.T) {
 	require.Equal(t, []string{"put.replaces"}, tellings(found))
 }
 
-// TestOf_WithoutMisses checks that two signatures whose checks all complain are preferred to one of which a check has passed, and that the
-// latter is preferred to no signature.
+// TestOf_WithoutMisses checks that two signatures whose checks all have findings are preferred to one of which a check has passed, and that
+// the latter is preferred to no signature.
 func TestOf_WithoutMisses(t *testing.T) {
 	partly := causes.Signature{Telling: "filter.boolean", Others: []string{"filter.long", "put.active"}}
 	single := causes.Signature{Telling: "put.active"}

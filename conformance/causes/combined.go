@@ -48,18 +48,29 @@ func (p pick) almostProved() bool {
 	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
 
-// costHidden is the cost of a check of an almost proved signature that has passed: as much as a further fault. One hidden check and two
-// faults therefore cost the same.
+// supported reports whether the findings are those of a server with the fault of the signature, except that some symptoms have other
+// fingerprints: at least minMatches symptoms have a fingerprint of the signature for each that has another one and each check that has
+// passed. Another fault has probably changed these results.
+func (p pick) supported() bool { return p.other > 0 && p.same >= minMatches*(p.other+p.certain) }
+
+// contradicted reports whether the findings are those of other faults: none has a fingerprint of the signature, and each that could have
+// one has a fingerprint of another signature instead. A finding without a known fingerprint does not contradict the fault, because another
+// fault of the target can have changed the response.
+func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.foreign == p.other }
+
+// costHidden is the cost of a check of an almost proved or supported signature that has passed, and of a changed finding of a supported
+// signature: as much as a further fault. One hidden check and two faults therefore cost the same.
 const costHidden = costCause
 
-// unite replaces several chosen picks by one candidate that is almost proved, if the candidate predicts their symptoms that no other pick
-// predicts, and the replacement reduces the cost: one fault, of which another fault hides a part, explains them better than several faults.
+// unite replaces several chosen picks by one candidate that is almost proved or supported, if the candidate predicts their symptoms that no
+// other pick predicts, and the replacement reduces the cost: one fault, of which another fault hides or changes a part, explains them
+// better than several faults.
 func unite(chosen, candidates []pick) []pick {
 	for range chosen { // each replacement reduces the number of picks
 		best, bestGain := -1, 0.0
 		var remaining []pick
 		for i, p := range candidates {
-			if !p.almostProved() || p.certain == 0 {
+			if (!p.almostProved() || p.certain == 0) && !p.supported() {
 				continue
 			}
 			if kept, gain := p.replaces(chosen); gain > bestGain && len(kept) < len(chosen)-1 {
@@ -79,6 +90,9 @@ func unite(chosen, candidates []pick) []pick {
 // and are redundant with it.
 func (p pick) replaces(chosen []pick) (kept []pick, gain float64) {
 	gain = -costCause - costHidden*float64(p.certain)
+	if !p.almostProved() {
+		gain -= costHidden * float64(p.other)
+	}
 	for id, n := range countOf(append(slices.Clone(chosen), p)) {
 		if n == 1 && p.symptoms[id] {
 			gain += costUnexplained
@@ -136,12 +150,12 @@ func (p pick) onlyVaries(count map[string]int) bool {
 	return plain
 }
 
-// unblockedShare is the minimum share, in percent, of the checks that a fault blocks that must complain so that they do so because another
-// fault has changed the response that blocks them. If fewer complain, they can be the symptoms of other faults.
+// unblockedShare is the minimum share, in percent, of the checks that a fault blocks that must have findings. Then another fault has
+// changed the response that blocks them. If fewer have findings, they can be the symptoms of other faults.
 const unblockedShare = 75
 
-// addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks complain,
-// another fault has changed the response that blocks them, and their findings are effects of both faults.
+// addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks have
+// findings, another fault has changed the response that blocks them, and their findings are effects of both faults.
 func (p pick) addUnblocked(symptoms map[string]*symptom) {
 	complaining := slices.DeleteFunc(slices.Clone(p.signature.Blocks), func(id string) bool { return symptoms[id] == nil })
 	if 100*len(complaining) < unblockedShare*len(p.signature.Blocks) {
@@ -152,11 +166,11 @@ func (p pick) addUnblocked(symptoms map[string]*symptom) {
 	}
 }
 
-// changingOrder is the check that complains about a target whose lists change their order.
+// changingOrder is the check that has findings about a target whose lists change their order.
 const changingOrder = "steadiness.list-order"
 
 // addPermuted adds symptoms of the areas of the signature whose findings show the expected values in another order. It does so only if the
-// signature is that of a target whose lists change their order: chance decides which of the checks complain.
+// signature is that of a target whose lists change their order: chance decides which of the checks have findings.
 func (p pick) addPermuted(symptoms map[string]*symptom) {
 	if !p.symptoms[changingOrder] {
 		return

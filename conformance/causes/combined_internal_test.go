@@ -55,6 +55,52 @@ func TestExplain_HiddenPart(t *testing.T) {
 	require.Equal(t, []string{"part 0", "part 2", "part 4"}, faultsOf(explain(symptoms, passed, signatures)), "half of the symptoms are known")
 }
 
+// TestExplain_ChangedPart checks that one fault, of which another fault changes a finding, explains the symptoms better than several faults
+// do.
+func TestExplain_ChangedPart(t *testing.T) {
+	explained := func(changed, size int) []string {
+		var findings []shown
+		for i := range 6 {
+			findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
+		}
+		_, whole := observedBy("whole", findings...)
+		for i := range changed {
+			findings[i] = crash(findings[i].check, "GET")
+		}
+		symptoms, _ := observedBy("", findings...)
+		signatures := []Signature{whole}
+		for part := range slices.Chunk(findings, size) {
+			_, s := observedBy("part "+part[0].check, part...)
+			signatures = append(signatures, s)
+		}
+		return faultsOf(explain(symptoms, nil, signatures))
+	}
+	require.Equal(t, []string{"whole"}, explained(1, 2))
+	require.Equal(t, []string{"part filter.a", "part filter.d"}, explained(1, 3), "two faults cost no more")
+	require.Equal(t, []string{"part filter.a", "part filter.c", "part filter.e"}, explained(3, 2), "half of the findings are changed")
+}
+
+// TestExplain_Contradicted checks that a known fault does not explain a symptom with the finding about another fault, unless the findings
+// are mostly those of unknown faults.
+func TestExplain_Contradicted(t *testing.T) {
+	symptoms, large := observedBy("large", missed("filter.a"), missed("filter.b"), missed("filter.c"))
+	_, single := observedBy("single", missed("list.a"))
+	_, other := observedBy("other", crash("list.a", "GET"), crash("list.b", "GET"))
+	symptoms["list.a"] = crash("list.a", "GET").symptom()
+	faults := func(signatures ...Signature) []string {
+		return faultsOf(explain(symptoms, map[string]bool{"list.b": true}, append(signatures, large)))
+	}
+	require.Equal(t, []string{"large"}, faults(single, other))
+	require.Equal(t, []string{"large", "single"}, faults(single), "no known fault has this finding")
+	symptoms["list.a"] = missed("list.a").symptom()
+	require.Equal(t, []string{"large", "single"}, faults(single, other), "the finding is that about the fault")
+	symptoms["list.a"] = crash("list.a", "GET").symptom()
+	for _, id := range []string{"patch.a", "patch.b"} {
+		symptoms[id] = accepts(id).symptom()
+	}
+	require.Equal(t, []string{"large", "single"}, faults(single, other), "half of the symptoms are known")
+}
+
 // TestMostlyKnown_Share checks the share of the symptoms that must be those of known faults.
 func TestMostlyKnown_Share(t *testing.T) {
 	symptoms, s := observedBy("fault", missed("filter.a"), missed("filter.b"), missed("filter.c"))
@@ -116,6 +162,20 @@ func TestCollected_Attached(t *testing.T) {
 	require.Equal(t, []string{"filter.a", "read.by-id", "traffic.id"}, attach(true))
 }
 
+// TestServerErrors_Proved checks that the check of all server errors remains in the group of a known fault that has no other symptom, if
+// most symptoms are those of known faults.
+func TestServerErrors_Proved(t *testing.T) {
+	symptoms := []*symptom{crash("bulk.unknown-path", "POST").symptom(), crash(anyServerError, "GET").symptom()}
+	attach := func(proved, known bool) []string {
+		groups := []*group{{checks: []string{"bulk.unknown-path"}}, {checks: []string{anyServerError}, proved: proved}}
+		return groupTexts(attachServerErrors(groups, symptoms, known))
+	}
+	apart, together := []string{"bulk.unknown-path", anyServerError}, []string{"bulk.unknown-path " + anyServerError}
+	require.Equal(t, apart, attach(true, true))
+	require.Equal(t, together, attach(false, true), "the fault is not proved")
+	require.Equal(t, together, attach(true, false), "most symptoms are those of unknown faults")
+}
+
 // TestPermuted_Values checks when a finding shows the expected values in another order.
 func TestPermuted_Values(t *testing.T) {
 	for got, want := range map[string]bool{`["b","a"]`: true, `["a"]`: false, `["a","c"]`: false, "[]": false, "null": false, "400": false} {
@@ -139,8 +199,8 @@ func TestExplain_ChangingOrder(t *testing.T) {
 	}
 }
 
-// TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them complain: another
-// fault has changed the response that blocks them.
+// TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them have findings:
+// another fault has changed the response that blocks them.
 func TestExplain_Unblocked(t *testing.T) {
 	blocked := []string{"projection.c", "projection.d", "projection.e", "projection.f"}
 	for complaining, want := range map[int][]string{

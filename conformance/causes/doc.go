@@ -1,11 +1,11 @@
-// Package causes groups the findings of a conformance run by root cause: one fault of a server makes many checks complain, and an operator
-// fixes faults, not findings.
+// Package causes groups the findings of a conformance run by root cause: one fault of a server leads to findings of many checks, and an
+// operator fixes faults, not findings.
 //
 // [Of] explains the symptoms of a result in two steps. A symptom is a check with findings of the outcome Fail or Warn that are not waived,
 // or a precondition that blocked checks.
 //
 // First, signatures: [Signatures] has, for every known fault (the mutants of cmd/internal/truth/mutants and the quirks of
-// scimserver/quirks), the set of checks that complain about a server with this fault alone, and the fingerprints of their findings
+// scimserver/quirks), the set of checks that have findings about a server with this fault alone, and the fingerprints of their findings
 // (fingerprints.go). Of looks for the smallest set of signatures that together predict the symptoms (explain.go). Signatures whose
 // fingerprints equal those of the findings take precedence.
 //

@@ -16,8 +16,8 @@ const (
 	// costUnexplained is the cost of a symptom that no signature of the explanation predicts. It is more than costCause, so that a known
 	// fault explains a single symptom better than no fault.
 	costUnexplained = 1.2
-	// costMiss is the cost of a check that a signature predicts and that has passed. A check that did not run costs nothing: another fault
-	// may have blocked it. costMiss is more than costCause, so that two faults whose checks all complain explain the symptoms better than one
+	// costMiss is the cost of a check that a signature predicts and that has passed. A check that did not run costs nothing: another fault may
+	// have blocked it. costMiss is more than costCause, so that two faults whose checks all have findings explain the symptoms better than one
 	// fault of which a check has passed.
 	costMiss = 1.2
 )
@@ -31,6 +31,8 @@ type pick struct {
 	certain int
 	// same is the number of symptoms with a fingerprint of the signature. other is the number of symptoms that have other fingerprints only.
 	same, other int
+	// foreign is the number of the symptoms in other of which another signature has a fingerprint.
+	foreign int
 }
 
 // proved reports whether the findings are those of a server with the fault of the signature alone: no check of the signature has passed,
@@ -43,14 +45,15 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 
 // explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
 // reduces the cost most, and then removes redundant ones. It chooses the proved ones first: their evidence is stronger than that of the
-// checks alone. If most symptoms are those of known faults, a signature that is almost proved can replace several chosen ones. The keys of
-// symptoms are the ids of checks. passed contains the checks without a complaint.
+// checks alone. If most symptoms are those of known faults, a signature that is almost proved or supported can replace several chosen ones.
+// The keys of symptoms are the ids of checks. passed contains the checks without a finding.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
 	fingerprints := map[string][]string{}
 	for id, s := range symptoms {
 		fingerprints[id] = s.fingerprints()
 	}
+	all := allFingerprints(signatures)
 	for _, s := range signatures {
 		p := pick{signature: s, symptoms: map[string]bool{}}
 		// If lists change their order or responses their content, the values in the findings differ from run to run.
@@ -65,6 +68,9 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 					p.same++
 				case !collects(c) && !unsteady:
 					p.other++
+					if common(fingerprints[c], all[c]) > 0 {
+						p.foreign++
+					}
 				}
 			case passed[c]:
 				p.misses++
@@ -92,6 +98,8 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 					continue
 				}
 				misses = 0
+			} else if known && p.contradicted() {
+				continue
 			}
 			gain := -costCause - costMiss*float64(misses)
 			fresh := 0
@@ -175,7 +183,7 @@ func frequencies(signatures []Signature) map[string]int {
 	return out
 }
 
-// passedOf returns the checks that ran without a complaint.
+// passedOf returns the checks that ran without a finding.
 func passedOf(r *conformance.Result) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range r.Checks {
@@ -186,7 +194,7 @@ func passedOf(r *conformance.Result) map[string]bool {
 	return out
 }
 
-// together contains the number of known faults about which each check complains, and about which each pair of checks complains.
+// together contains the number of known faults about which each check has findings, and about which each pair of checks has findings.
 type together struct {
 	of   map[string]int
 	both map[[2]string]int
@@ -213,8 +221,8 @@ func togetherOf(signatures []Signature, among map[string]bool) together {
 	return t
 }
 
-// share returns a number from 0 to 1: of the known faults about which the rarer of two checks complains, the share about which the other
-// check complains too.
+// share returns a number from 0 to 1: of the known faults about which the rarer of two checks has findings, the share about which the other
+// check has findings too.
 func (t together) share(a, b string) float64 {
 	if strings.Compare(a, b) > 0 {
 		a, b = b, a

@@ -49,3 +49,14 @@ func varies(id string) bool { return observes[id] != nil || strings.HasPrefix(id
 // collects reports whether a check evaluates the requests of all other checks. Such a check reports the first requests that violate its
 // requirement, which depend on all faults of the target.
 func collects(id string) bool { return strings.HasPrefix(id, "traffic.") }
+
+// allFingerprints returns for each check the fingerprints of its findings in all signatures.
+func allFingerprints(signatures []Signature) map[string][]string {
+	all := map[string][]string{}
+	for _, s := range signatures {
+		for id, fingerprints := range s.Fingerprints {
+			all[id] = append(all[id], fingerprints...)
+		}
+	}
+	return all
+}

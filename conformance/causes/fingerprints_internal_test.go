@@ -144,7 +144,7 @@ func TestGroupsOf_OnlyVaryingChecks(t *testing.T) {
 	require.Len(t, groups[0].checks, 3)
 }
 
-// TestTopic_Joins checks when proved groups belong to a topic: most of its checks complain, both checks of its pair do, or it has many
+// TestTopic_Joins checks when proved groups belong to a topic: most of its checks have findings, both checks of its pair do, or it has many
 // groups.
 func TestTopic_Joins(t *testing.T) {
 	required := topicByID["required"]
@@ -177,9 +177,9 @@ func TestTopic_Joins(t *testing.T) {
 		"many groups")
 	conflicts := topicByID["unique"].checks
 	passed = map[string]bool{conflicts[3]: true}
-	require.Equal(t, 1, gather(conflicts[:3]...), "three of four checks complain")
+	require.Equal(t, 1, gather(conflicts[:3]...), "three of four checks have findings")
 	passed[conflicts[2]] = true
-	require.Equal(t, 2, gather(conflicts[:2]...), "two of four checks complain")
+	require.Equal(t, 2, gather(conflicts[:2]...), "two of four checks have findings")
 }
 
 // TestBroadRules_ProvedFaultsApart checks that equal values do not merge proved groups, and that they merge other groups.

@@ -196,8 +196,8 @@ type linker struct {
 	keys     []map[string]map[string]bool // for each rule, the keys of each check
 }
 
-// weightTogether is the weight of the link between two checks if one of them complains only about faults about which the other one
-// complains too.
+// weightTogether is the weight of the link between two checks if one of them has findings only about faults about which the other one has
+// findings too.
 const weightTogether = 1.0
 
 func newLinker(symptoms []*symptom, t together) *linker {

@@ -79,7 +79,7 @@ func TestRules_Link(t *testing.T) {
 }
 
 // TestGroupsOf_AlmostExact checks that a known fault explains requests of different kinds that are accepted, if almost all of its checks
-// complain, and not if some of them pass.
+// have findings, and not if some of them pass.
 func TestGroupsOf_AlmostExact(t *testing.T) {
 	var symptoms []*symptom
 	predicted := map[string]bool{}

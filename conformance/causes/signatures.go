@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// A Signature is the set of checks that complain about servers with one fault, and what their findings show.
+// A Signature is the set of checks that have findings about servers with one fault, and what their findings show.
 type Signature struct {
 	// Telling is the check whose finding describes the fault best.
 	Telling string
@@ -146,10 +146,10 @@ func withFingerprints(all map[string][]string, check string, fingerprints []stri
 // which tests the basic function that fails.
 const maxNarrow = 6
 
-// NewSignatures returns one signature for each distinct set of checks that complain about a fault. The keys of observed are the ids of the
-// faults. A fault without complaints has no signature. The telling check has the area of the fault if a check of the signature has it; see
-// areaOf for several faults. Among these checks it is the one that complains about the fewest faults or, if more than maxNarrow checks
-// complain, the first in the order of the run.
+// NewSignatures returns one signature for each distinct set of checks that have findings about a fault. The keys of observed are the ids of
+// the faults. A fault without findings has no signature. The telling check has the area of the fault if a check of the signature has it;
+// see areaOf for several faults. Among these checks it is the one that has findings about the fewest faults or, if more than maxNarrow
+// checks have findings, the first in the order of the run.
 func NewSignatures(observed map[string]Observed) []Signature {
 	frequency := map[string]int{}
 	bySet := map[string][]string{}
@@ -246,7 +246,7 @@ func outside(check, area string) int {
 // follow the id of a check after "=", with a comma between two.
 func FormatSignatures(signatures []Signature) string {
 	var b strings.Builder
-	b.WriteString("# The checks that complain about each known fault, and the fingerprints of their findings. Generated: make causes.\n")
+	b.WriteString("# The checks that have findings about each known fault, and the fingerprints of these findings. Generated: make causes.\n")
 	for _, s := range signatures {
 		checks := s.Checks()
 		for i, id := range checks {

@@ -19,19 +19,20 @@ type topic struct {
 	checks []string
 	// when reports whether evidence shows the fault. nil means that each finding of the checks shows it.
 	when func(e evidence) bool
-	// unless are checks that complain only if another fault explains the symptoms.
+	// unless are checks that have findings only if another fault explains the symptoms.
 	unless []string
-	// requires is a check that complains if the topic applies. "" means no condition.
+	// requires is a check that has findings if the topic applies. "" means no condition.
 	requires string
 	// min is the least number of symptoms. Default: 2. A topic with min 1 separates a symptom from those with which it shares only evidence.
 	min int
-	// share is the least share, in percent, of the checks of the topic that complain. Default: topicShare if min is at least severalSymptoms,
-	// otherwise 0. Checks that did not run do not count.
+	// share is the least share, in percent, of the checks of the topic that have findings. Default: topicShare if min is at least
+	// severalSymptoms, otherwise 0. Checks that did not run do not count.
 	share int
-	// provedShare is the minimum share, in percent, of the checks of the topic that must complain so that proved groups belong to the topic.
-	// Default: provedShare.
+	// provedShare is the minimum share, in percent, of the checks of the topic that must have findings so that proved groups belong to the
+	// topic. Default: provedShare.
 	provedShare int
-	// pair are two checks. If both complain, proved groups with one of them belong to the topic, even if most checks of the topic have passed.
+	// pair are two checks. If both have findings, proved groups with one of them belong to the topic, even if most checks of the topic have
+	// passed.
 	pair []string
 }
 
@@ -40,7 +41,7 @@ func (t topic) matches(s *symptom) bool {
 	return t.covers(s.check.ID) && (t.when == nil || slices.ContainsFunc(s.evidence, t.when))
 }
 
-// applies reports whether the complaints satisfy the conditions of the topic.
+// applies reports whether the symptoms satisfy the conditions of the topic.
 func (t topic) applies(symptoms []*symptom) bool {
 	required := t.requires == ""
 	for _, s := range symptoms {
@@ -64,8 +65,8 @@ const topicShare = 33
 // severalSymptoms is the least topic.min for which topicShare applies.
 const severalSymptoms = 3
 
-// provedShare is the default of topic.provedShare: if a target has one fault in several places, nearly all checks of the topic complain. If
-// several have passed, proved groups are separate faults.
+// provedShare is the default of topic.provedShare: if a target has one fault in several places, nearly all checks of the topic have
+// findings. If several have passed, proved groups are separate faults.
 const provedShare = 75
 
 // manyGroups is the number of groups of one topic from which on proved groups belong to the topic, regardless of the share of its checks:
@@ -85,7 +86,7 @@ func (t topic) joins(g *group, groups int, byID map[string]*symptom, passed map[
 }
 
 // topicsOf returns the topic of each symptom that has one: the first of topics that matches it and has enough symptoms. passed contains the
-// checks without a complaint.
+// checks without a finding.
 func topicsOf(symptoms []*symptom, passed map[string]bool) map[string]string {
 	out := map[string]string{}
 	for _, t := range topics {
@@ -269,7 +270,7 @@ func joinUniform(groups []*group, byID map[string]*symptom) []*group {
 
 // separateLinked separates symptoms with a topic from each group that is a known fault, if the topic of the other symptoms that this fault
 // predicts is a different one, in two cases. First, the symptoms that the fault does not predict. Second, a symptom with an opposed kind of
-// finding, unless the fault is proved: the target has another fault, about which the same checks complain.
+// finding, unless the fault is proved: the target has another fault, about which the same checks have findings.
 func separateLinked(groups []*group, of map[string]string, byID map[string]*symptom) []*group {
 	var out []*group
 	for _, g := range groups {
@@ -334,12 +335,13 @@ func filtered(e evidence) bool {
 	return strings.Contains(e.request, "filter") || strings.Contains(e.request, ".search") || e.exchange == nil
 }
 
-// anyServerError is the check that complains about each request that another check has found to lead to a server error.
+// anyServerError is the check that has findings about each request that another check has found to lead to a server error.
 const anyServerError = "traffic.no-server-errors"
 
 // attachServerErrors moves anyServerError to the group with the most symptoms that show a server error. If there is no such group, it
-// becomes a group of its own: the request that failed belongs to no other finding.
-func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
+// becomes a group of its own: the request that failed belongs to no other finding. If known is set, most symptoms are those of known
+// faults, and anyServerError remains in a proved group of which it is the only check: the fault leads to no other finding.
+func attachServerErrors(groups []*group, symptoms []*symptom, known bool) []*group {
 	byID := map[string]*symptom{}
 	for _, s := range symptoms {
 		byID[s.check.ID] = s
@@ -355,6 +357,9 @@ func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
 	}
 	from := slices.IndexFunc(groups, func(g *group) bool { return slices.Contains(g.checks, anyServerError) })
 	to := most(groups, errors)
+	if from >= 0 && known && groups[from].proved && len(groups[from].checks) == 1 {
+		return groups
+	}
 	if from < 0 || errors(groups[from]) > 0 || to < 0 && len(groups[from].checks) == 1 {
 		return groups
 	}

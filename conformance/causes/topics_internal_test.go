@@ -360,7 +360,7 @@ func TestTopics_Gather(t *testing.T) {
 				}
 			}
 			var got []string
-			for _, g := range attachServerErrors(gatherTopics(c.groups, symptoms, nil), symptoms) {
+			for _, g := range attachServerErrors(gatherTopics(c.groups, symptoms, nil), symptoms, false) {
 				got = append(got, strings.Join(g.checks, " "))
 			}
 			slices.Sort(got)

@@ -148,8 +148,10 @@ func (c patchCell) check() check {
 			if c.separately {
 				t.BlockedIf(func() string {
 					if !res.OK() {
-						return c.wrongSeparately(ctx, t, u) // a new user could have the email addresses of this one, which some targets reject
+						return c.wrongSeparately(ctx, t, u)
 					}
+					// Some targets reject a second user with the same email addresses.
+					t.Delete(ctx, u.Path())
 					return c.wrongSeparately(ctx, t, t.CreateUser(ctx, "separate", before))
 				})
 			}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -163,6 +165,57 @@ func TestAgainAndAgain_RemovalRejected(t *testing.T) {
 	}), "patch.again-and-again")
 	require.Equal(t, conformance.Skip, r.Checks[0].Outcome, "%s", describe(r.Checks[0]))
 	require.Contains(t, r.Checks[0].Reason, "with only the operation remove")
+}
+
+// emailAddress matches an email address.
+var emailAddress = regexp.MustCompile(`[\w.-]+@[\w.-]+`)
+
+// TestAgainAndAgain_RemovalIgnored checks that the check of several operations on one attribute is blocked if the target ignores one of
+// these operations also in a request of its own, although no two users of the target may have the same email address.
+func TestAgainAndAgain_RemovalIgnored(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	owner := map[string]string{}
+	reference := newReferenceServer(t)
+	r := suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		id := path.Base(r.URL.Path)
+		addresses := emailAddress.FindAllString(string(body), -1)
+		if slices.ContainsFunc(addresses, func(address string) bool { return owner[address] != "" && owner[address] != id }) {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		if message, err := scim.Decode(body); err == nil && r.Method == http.MethodPatch {
+			message.Set("Operations", slices.DeleteFunc(message.Array("Operations"), func(operation any) bool {
+				return strings.HasPrefix(operation.(*scim.Object).Text("path"), "emails[") && operation.(*scim.Object).Text("op") == "remove"
+			}))
+			if len(message.Array("Operations")) == 0 {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			body = message.AppendJSON(nil)
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		rec := httptest.NewRecorder()
+		reference.ServeHTTP(rec, r)
+		if o, err := scim.Decode(rec.Body.Bytes()); err == nil && r.Method == http.MethodPost {
+			id = o.Text("id")
+		}
+		if r.Method == http.MethodDelete {
+			maps.DeleteFunc(owner, func(_, user string) bool { return user == id })
+		} else if rec.Code < 300 {
+			for _, address := range addresses {
+				owner[address] = id
+			}
+		}
+		maps.Copy(w.Header(), rec.Header())
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(rec.Body.Bytes())
+	}), "patch.again-and-again")
+	require.Equal(t, conformance.Skip, r.Checks[0].Outcome, "%s", describe(r.Checks[0]))
+	require.Contains(t, r.Checks[0].Reason, "with each operation in a request of its own")
 }
 
 // TestEveryEndpoint_DiscoveryListed checks that the check of all endpoints without credentials permits discovery without credentials, also
