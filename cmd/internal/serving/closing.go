@@ -52,4 +52,5 @@ func (c *Closing) ReleaseMemory() {
 		}
 	}
 	debug.FreeOSMemory() // most of the heap is garbage of the start, which the runtime would return only after minutes
+	returnProgram()
 }
