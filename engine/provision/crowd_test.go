@@ -33,7 +33,8 @@ type largeDirectory struct {
 	name   string                   // name of the group "g"; the group "gX" has this name followed by X
 	first  int
 	in     map[string]bool
-	off    map[string]bool // users that are inactive
+	off    map[string]bool                               // users that are inactive
+	page   func(ctx context.Context, after string) error // called before a page of members is read; nil: nothing
 }
 
 func crowdID(n int) string { return fmt.Sprintf("u-%07d", n) }
@@ -75,7 +76,15 @@ func (c *largeDirectory) member(id string) bool {
 	return id < crowdID(c.first)
 }
 
-func (c *largeDirectory) Members(_ context.Context, _, _, after string, limit int) ([]string, error) {
+func (c *largeDirectory) Members(ctx context.Context, _, _, after string, limit int) ([]string, error) {
+	c.mu.Lock()
+	page := c.page
+	c.mu.Unlock()
+	if page != nil {
+		if err := page(ctx, after); err != nil {
+			return nil, err
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begin := 0

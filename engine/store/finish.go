@@ -111,7 +111,9 @@ type Progress struct {
 
 	NextAdd    []engine.RemoteMember
 	NextRemove []engine.RemoteMember
-	NextAll    bool // the next request replaces all members; a push of all members is pending until Whole is set
+	// NextAll means that the next request replaces all members, or that further members are not stored yet. A push of all members is then
+	// pending until Whole is set.
+	NextAll bool
 
 	Exchanges []engine.Attempt
 	At        time.Time

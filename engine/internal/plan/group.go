@@ -40,6 +40,11 @@ type GroupInput struct {
 	// Members returns all users of the group that have an account on the target. It is called when the complete list is needed. Default: no
 	// members.
 	Members func() ([]engine.RemoteMember, error)
+	// First returns the members that Members returns: at least the first n, or all of them, which complete reports. Further calls return the
+	// same members and possibly more. A new group is created when the first members are known. Default: Members.
+	First func(n int) (known []engine.RemoteMember, complete bool, err error)
+	// Leaving returns the members of Remove. It is called after Members, and only if Members is. Default: Remove.
+	Leaving func() ([]engine.RemoteMember, error)
 	// Add and Remove are the deltas since the last push.
 	Add, Remove []engine.RemoteMember
 }
@@ -93,6 +98,7 @@ type group struct {
 	replace bool
 	add     []engine.RemoteMember
 	remove  []engine.RemoteMember
+	first   int // number of members from in.First, of which those in add are the last; 0 if no other members follow add
 
 	tried       map[engine.Trait]bool // traits for which this sequence has switched to the other form or method
 	unconfirmed bool                  // a PATCH succeeded, but its response lacks the sent values
@@ -136,16 +142,59 @@ func (g *group) fail(f *failure) Step {
 	return g.end(f.class, f.message)
 }
 
-// members returns all members.
+// members returns all members. Those to remove are then known, too.
 func (g *group) members() ([]engine.RemoteMember, *failure) {
+	g.first = 0
 	if g.in.Members == nil {
 		return nil, nil
 	}
 	all, err := g.in.Members()
+	if err == nil && g.in.Leaving != nil {
+		g.in.Remove, err = g.in.Leaving()
+	}
 	if err != nil {
-		return nil, transient(Response{}, "the members are unavailable: "+errtext.Plain(err))
+		return nil, unavailable(err)
 	}
 	return all, nil
+}
+
+func unavailable(err error) *failure {
+	return transient(Response{}, "the members are unavailable: "+errtext.Plain(err))
+}
+
+// Ahead is the number of requests whose members Push.Next can return, including the pending request: so many are known before a request is
+// sent, unless the push needs fewer.
+const Ahead = 16
+
+// initial returns members for the create of a group, and records how many are known.
+func (g *group) initial() ([]engine.RemoteMember, *failure) {
+	if g.in.First == nil || g.strict() {
+		return g.members()
+	}
+	known, complete, err := g.in.First((1 + Ahead) * g.batch)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	if g.first = len(known); complete {
+		g.first = 0
+	}
+	return known, nil
+}
+
+// extend appends further members to the members to add, if fewer are known than the next requests have.
+func (g *group) extend() *failure {
+	if g.first == 0 || len(g.add) >= Ahead*g.batch {
+		return nil
+	}
+	sent := g.first - len(g.add)
+	known, complete, err := g.in.First(sent + Ahead*g.batch)
+	if err != nil {
+		return unavailable(err)
+	}
+	if g.add, g.first = known[sent:], len(known); complete {
+		g.first = 0
+	}
+	return nil
 }
 
 func (g *group) begin() Step {
@@ -276,13 +325,13 @@ func (g *group) adopt(hit *scim.Resource) Step {
 }
 
 func (g *group) create() Step {
-	all, f := g.members()
+	known, f := g.initial()
 	if f != nil {
 		return g.fail(f)
 	}
-	first, rest := split(all, g.batch)
+	first, rest := split(known, g.batch)
 	if g.strict() {
-		first, rest = all, nil
+		first, rest = known, nil
 	}
 	body := scim.NewObject(
 		scim.Member{Name: "schemas", Value: []string{scim.GroupSchema}},
@@ -327,7 +376,7 @@ func (g *group) create() Step {
 		switch shown := shownGroup(r); {
 		case shown == nil, len(first) == 0, contains(shown, first):
 		case !g.strict():
-			first, rest = nil, all // the target does not return members or has ignored them: send all members again
+			first, rest = nil, known // the target does not return members or has ignored them: send all members again
 		case !g.mayHide(shown, Change{}):
 			g.full = true
 			return g.fail(rejected(r, ineffective))

@@ -30,8 +30,8 @@ func (g *group) puts() bool {
 }
 
 func (g *group) pushByPatch() Step {
-	g.replace, g.add, g.remove = false, g.in.Add, g.in.Remove
 	if !g.full {
+		g.replace, g.add, g.remove = false, g.in.Add, g.in.Remove
 		return g.batches()
 	}
 	all, f := g.members()
@@ -89,6 +89,9 @@ func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 
 // batches sends the next PATCH with as many members as fit in one request. A new name is sent with the first.
 func (g *group) batches() Step {
+	if f := g.extend(); f != nil {
+		return g.fail(f)
+	}
 	c := Change{Rename: g.out.Name != g.in.DisplayName, Replace: g.replace && len(g.remove) == 0}
 	c.Remove, _ = split(g.remove, g.batch)
 	if c.Replace || !g.replace {

@@ -23,7 +23,7 @@ func (r *run) group(ctx context.Context) error {
 		r.outcome = r.keep(localOutcome(engine.Skipped, "group push is disabled for this target"))
 		return nil
 	}
-	defer r.dropAhead()
+	defer r.endWalk()
 	in := r.groupInput(want)
 	in.HaltedLinks = func() (string, error) { return trackFailure(r, func() (string, error) { return r.haltedLinks(ctx) }) }
 	in.Members = func() ([]engine.RemoteMember, error) {
@@ -66,19 +66,13 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 
 // members updates the member rows from the directory, and adds the members to add and to remove to the input.
 func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
-	if in.Full || in.RemoteID == "" {
-		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
-			return err
-		}
-	}
 	if err := r.updateMarked(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	which := store.MembersPending
 	if in.Full || in.RemoteID == "" {
-		which = store.MembersLeaving // only the members to remove: the sequence gets the desired members from r.accounts
+		return r.membersByWalk(ctx, in)
 	}
-	return r.each(ctx, which, func(page []store.Member) error {
+	return r.each(ctx, store.MembersPending, func(page []store.Member) error {
 		for _, m := range page {
 			switch {
 			case !m.Want:
@@ -93,25 +87,61 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	})
 }
 
+// membersByWalk starts a walk. The sequence gets the members from it while it continues.
+func (r *run) membersByWalk(ctx context.Context, in *plan.GroupInput) error {
+	r.walk = r.startWalk(ctx)
+	switch err, ofStore := r.walk.failure(); {
+	case err != nil && ofStore:
+		return err
+	case err != nil:
+		r.directoryFailed(err)
+		return nil
+	}
+	in.First = func(n int) (known []engine.RemoteMember, complete bool, err error) {
+		known, complete, err = r.walk.members(n)
+		r.localFailure = r.localFailure || err != nil
+		return known, complete, err
+	}
+	in.Leaving = func() ([]engine.RemoteMember, error) {
+		return trackFailure(r, func() (leaving []engine.RemoteMember, err error) {
+			err = r.each(ctx, store.MembersLeaving, func(page []store.Member) error {
+				for _, m := range page {
+					leaving = append(leaving, engine.RemoteMember{User: m.User, ID: m.PushedID})
+				}
+				return nil
+			})
+			return leaving, err
+		})
+	}
+	return nil
+}
+
+// endWalk waits for the end of the walk, if there is one: after a failed sequence, too, the store has all members.
+func (r *run) endWalk() {
+	if r.walk == nil {
+		return
+	}
+	if missing, err := r.walk.missing(); err == nil {
+		r.waiting = missing
+	}
+	r.recordWhole()
+}
+
 // accounts returns all members of the group that have an account on the target.
 func (r *run) accounts(ctx context.Context) ([]engine.RemoteMember, error) {
+	if r.walk != nil {
+		all, _, err := r.walk.members(-1)
+		return all, err
+	}
 	var found accountList
-	if ahead := r.ahead; ahead != nil {
-		r.ahead = nil
-		if err := ahead.wait(); err != nil {
-			return nil, err
+	err := r.each(ctx, store.MembersWanted, func(page []store.Member) error {
+		for _, m := range page {
+			found.add(m)
 		}
-		found = ahead.accountList
-	} else {
-		err := r.each(ctx, store.MembersWanted, func(page []store.Member) error {
-			for _, m := range page {
-				found.add(m)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.waiting = found.waiting // without the result of an earlier call
 	return found.all, nil
@@ -136,50 +166,12 @@ func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.M
 	}
 }
 
-// walkRows is the number of members that walk stores in one transaction. Each transaction waits for the disk and for the transactions that
-// change accounts, which also wait for it.
-const walkRows = 5 * directory.Page
-
-// walk reads all members from the directory.
-func (r *run) walk(ctx context.Context) error {
-	var answers []store.MemberAnswer
-	for page, err := range directory.Members(ctx, r.Directory, r.row.App, r.row.ID) {
-		if err != nil {
-			r.directoryFailed(err)
-			return nil
-		}
-		for _, user := range page {
-			answers = append(answers, store.MemberAnswer{User: user, Want: true})
-		}
-		if len(page) < directory.Page {
-			if err := r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
-				return err
-			}
-			r.readAhead(ctx, answers)
-			break
-		}
-		if len(answers) < walkRows {
-			continue
-		}
-		if err := r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
-			return err
-		}
-		if r.ahead == nil {
-			r.ahead = &ahead{}
-		}
-		r.readAhead(ctx, answers)
-		answers = nil
-	}
-	return nil
-}
-
 // updateMarked queries the directory for the members that were marked.
 func (r *run) updateMarked(ctx context.Context) error {
 	return r.each(ctx, store.MembersAsked, func(page []store.Member) error {
 		if len(page) == 0 || r.outcome.Class != "" {
 			return nil
 		}
-		r.dropAhead() // the responses may change the members that were read
 		users := make([]string, len(page))
 		for i, m := range page {
 			users[i] = m.User

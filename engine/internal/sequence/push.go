@@ -15,6 +15,9 @@ const progressEvery = 10
 // write.
 const progressFirst = 2
 
+// Before a request, the plan knows the members of all requests whose members progress stores.
+const _ = uint(plan.Ahead - (progressEvery/2 + 1 + progressEvery))
+
 // acknowledge records the member changes that the target confirmed.
 func (r *run) acknowledge(c *plan.Change) {
 	if c == nil {
@@ -23,10 +26,19 @@ func (r *run) acknowledge(c *plan.Change) {
 	f := &r.finish
 	if c.Replace {
 		f.Replaced, f.Added, f.Removed = true, nil, nil
-		f.Whole = !c.Read
+		f.Whole, r.whole = false, !c.Read
 	}
 	f.Added = append(f.Added, c.Add...)
 	f.Removed = append(f.Removed, c.Remove...)
+}
+
+// recordWhole records that the target's group has no other members, unless the walk has not stored all members yet. In that case, note
+// stores before the next request that a push of all members is pending, because the members that the walk has not stored would be missing
+// in a push of differences.
+func (r *run) recordWhole() {
+	if r.whole && r.walk.complete() {
+		r.finish.Whole, r.whole = true, false
+	}
 }
 
 // progress stores the progress of a push before a request that changes members, unless the members of the request are stored already. In a
@@ -85,6 +97,8 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 // note starts to store the progress, with the changes acknowledged so far. The write is not canceled with the sequence.
 func (r *run) note(ctx context.Context, p store.Progress) {
 	f := &r.finish
+	r.recordWhole()
+	p.NextAll = p.NextAll || !r.walk.complete()
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
 	done := make(chan error, 1)

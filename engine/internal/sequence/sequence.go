@@ -120,7 +120,8 @@ type run struct {
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet
-	ahead           *ahead       // reads the accounts of a large group, nil if none are read
+	walk            *walk        // reads all members of a group, nil if that is not necessary
+	whole           bool         // the target confirmed a replacement of the members; not recorded before the walk is complete
 	managerReleased bool         // the engine no longer manages the manager of the user
 	// localFailure reports that the store or the directory failed during the sequence: the target did not cause the outcome.
 	localFailure bool
