@@ -24,14 +24,10 @@ func (a *accountList) add(m store.Member) {
 	a.all = append(a.all, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 }
 
-const (
-	// walkFirst is the number of members that a walk stores in its first transaction. The sequence waits for them before its first request:
-	// they are enough for a create and the requests whose members are stored before it is sent.
-	walkFirst = 2 * directory.Page
-	// walkRows is the number of members in each of the further transactions. Each transaction waits for the disk and for the transactions that
-	// change accounts, which also wait for it.
-	walkRows = 5 * directory.Page
-)
+// walkRows is the number of members that a walk stores in one transaction. Each transaction waits for the disk, and the writes of the
+// sequence and those that change accounts wait for it. The sequence waits for the first one before its first request: its members are
+// enough for a create, and for the requests whose members are stored before they are sent.
+const walkRows = 2 * directory.Page
 
 // walk reads all members of a group from the directory, stores them, and reads the accounts of the members that are stored. The sequence
 // starts when the first members are stored, and sends them while the walk continues. A change of an account after the member was stored
@@ -133,7 +129,6 @@ func (w *walk) run(ctx context.Context) {
 
 // store stores the members that the directory returns, and passes them on.
 func (w *walk) store(ctx context.Context, stored chan<- []store.MemberAnswer) (ofStore bool, err error) {
-	rows := walkFirst
 	var answers []store.MemberAnswer
 	for page, err := range directory.Members(ctx, w.directory, w.app, w.group) {
 		if err != nil {
@@ -143,7 +138,7 @@ func (w *walk) store(ctx context.Context, stored chan<- []store.MemberAnswer) (o
 			answers = append(answers, store.MemberAnswer{User: user, Want: true})
 		}
 		last := len(page) < directory.Page
-		if !last && len(answers) < rows {
+		if !last && len(answers) < walkRows {
 			continue
 		}
 		save := w.ledger.SaveMembers
@@ -157,7 +152,7 @@ func (w *walk) store(ctx context.Context, stored chan<- []store.MemberAnswer) (o
 		if len(answers) > 0 {
 			stored <- answers
 		}
-		answers, rows = nil, walkRows
+		answers = nil
 	}
 	return false, nil
 }
