@@ -18,7 +18,10 @@ func Curl(e Exchange) string {
 	if strings.ContainsAny(e.URL, "[]{}") {
 		b.WriteString(" -g") // otherwise curl expands braces and brackets in the URL to several URLs
 	}
-	if e.Method != http.MethodGet {
+	switch {
+	case e.Method == http.MethodHead:
+		b.WriteString(" --head") // with -X, curl would wait for a body
+	case e.Method != http.MethodGet || e.RequestBody != "": // a body without -X is sent by POST
 		b.WriteString(" -X " + quote(e.Method))
 	}
 	b.WriteString(" " + quote(e.URL))

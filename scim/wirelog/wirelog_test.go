@@ -213,6 +213,9 @@ func TestCurl(t *testing.T) {
 			Method: "POST", URL: "http://h/Users", RequestBody: `{"n":"O'Neil"}`,
 			RequestHeader: http.Header{"Authorization": {"Bearer [redacted]"}, "Accept": {"a/b"}, "Content-Length": {"3"}},
 		}))
+	require.Equal(t, `curl --head 'http://h/Users/1'`, wirelog.Curl(wirelog.Exchange{Method: "HEAD", URL: "http://h/Users/1"}))
+	require.Equal(t, `curl -X 'GET' 'http://h/Users' --data-binary '{}'`,
+		wirelog.Curl(wirelog.Exchange{Method: "GET", URL: "http://h/Users", RequestBody: "{}"}))
 }
 
 func FuzzRedaction(f *testing.F) {
