@@ -51,31 +51,97 @@ func (s *session) configuredAttribute(requests []Request, findings []Finding) st
 
 // inside returns the names of the attributes of an extension.
 func inside(value any) []string {
-	switch v := value.(type) {
-	case map[string]any:
-		return slices.Sorted(maps.Keys(v))
-	case Doc:
-		return slices.Sorted(maps.Keys(v))
-	}
-	return nil
+	return slices.Sorted(maps.Keys(docOf(value)))
 }
 
-// withoutConfigured returns a request without the configured attributes in its body.
+// withoutConfigured returns a request without the configured attributes in its body. If an extension in the body has all its configured
+// attributes, its other attributes remain, without the URN.
 func withoutConfigured(req Request, attributes Doc) Request {
 	body, ok := req.Body.(Doc)
 	if !ok {
 		return req
 	}
 	body = maps.Clone(body)
-	maps.DeleteFunc(body, func(name string, value any) bool {
-		known, ok := attributes[name]
-		return ok && show(known) == show(value)
-	})
+	for name, value := range body {
+		key, known, ok := lookupFold(attributes, name)
+		if !ok {
+			continue
+		}
+		if show(known) == show(value) {
+			delete(body, name)
+			continue
+		}
+		own, configured := docOf(value), docOf(known)
+		if !isExtension(key) || !containsAll(own, configured) {
+			continue
+		}
+		delete(body, name)
+		for part, value := range own {
+			if _, _, ok := lookupFold(configured, part); !ok {
+				body[part] = value
+			}
+		}
+	}
 	req.Body = body
 	return req
 }
 
-// addRequired adds the attributes of Options.Attributes, which this target requires, to the body of a new object.
-func (s *session) addRequired(resourceType string, doc Doc) Doc {
-	return merge(doc, s.opts.Attributes[resourceType])
+func containsAll(own, configured Doc) bool {
+	for part, value := range configured {
+		if _, has, ok := lookupFold(own, part); !ok || show(has) != show(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// withRequired returns the body of a new object: defaults with the attributes of Options.Attributes, which this target requires, and the
+// members of extra instead of both. An extension in extra also has the configured attributes of this extension. Names are compared without
+// regard to case: a body must not contain an attribute twice.
+func (s *session) withRequired(resourceType string, defaults, extra Doc) Doc {
+	body := maps.Clone(defaults)
+	for name, value := range s.opts.Attributes[resourceType] {
+		key, own, given := lookupFold(extra, name)
+		switch {
+		case !given:
+			if other, _, ok := lookupFold(body, name); ok {
+				delete(body, other)
+			}
+			body[name] = value
+		case isExtension(name) && docOf(own) != nil:
+			extension := maps.Clone(docOf(own))
+			for part, value := range docOf(value) {
+				if _, _, ok := lookupFold(extension, part); !ok {
+					extension[part] = value
+				}
+			}
+			extra = maps.Clone(extra)
+			extra[key] = extension
+		}
+	}
+	return merge(body, extra)
+}
+
+// isExtension reports whether a member of a resource has the URN of an extension as its name.
+func isExtension(name string) bool { return strings.Contains(name, ":") }
+
+// lookupFold returns the member of a name that is compared without regard to case.
+func lookupFold(doc Doc, name string) (key string, value any, ok bool) {
+	for key, value := range doc {
+		if strings.EqualFold(key, name) {
+			return key, value, true
+		}
+	}
+	return "", nil, false
+}
+
+// docOf returns an object, nil for another value.
+func docOf(value any) Doc {
+	switch v := value.(type) {
+	case map[string]any:
+		return v
+	case Doc:
+		return v
+	}
+	return nil
 }

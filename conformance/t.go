@@ -186,19 +186,19 @@ func (t *T) User(label string, extra Doc) Doc { return t.user(label, extra, t.se
 // user returns a user to create, without some of the defaults.
 func (t *T) user(label string, extra Doc, without []string) Doc {
 	name := t.UserName(label)
-	return t.withMarker("userName", label, merge(t.session.addRequired("User", reduce(Doc{
+	return t.withMarker("userName", label, t.session.withRequired("User", reduce(Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     defaultName(),
 		"emails":   []Doc{{"value": name, "type": "work", "primary": true}},
 		"active":   true,
-	}, omitting(without))), extra))
+	}, omitting(without)), extra))
 }
 
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
 	return t.withMarker("displayName", label,
-		merge(t.session.addRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
+		t.session.withRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}, extra))
 }
 
 // withMarker puts the run's marker into another attribute of a body that omits its name on purpose, so that the object can be found if the

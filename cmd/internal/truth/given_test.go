@@ -21,6 +21,7 @@ func TestSuite_PassesWithGivenAttributes(t *testing.T) {
 		"a type":                  {"userType": "staff"},
 		"strings":                 {"title": "x", "preferredLanguage": "en", "locale": "en-US", "timezone": "Europe/Berlin"},
 		"members of an extension": {scim.EnterpriseUserSchema: map[string]any{"employeeNumber": "7", "department": "d"}},
+		"one of an extension":     {scim.EnterpriseUserSchema: map[string]any{"costCenter": "4130"}},
 		"addresses":               {"emails": []any{map[string]any{"value": "fixed@example.com", "type": "home"}}},
 		"a name":                  {"name": map[string]any{"givenName": "A", "familyName": "B", "formatted": "A B"}},
 	}
