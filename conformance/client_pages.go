@@ -18,6 +18,8 @@ type pageFault struct {
 type pageOfList struct {
 	start, count int // of the request; count is -1 if absent
 	whole, got   []string
+	// shuffled reports that the order of the list changes without a change of its resources.
+	shuffled bool
 }
 
 // want returns the ids from the startIndex of the request, up to the end of the list or to count.
@@ -36,8 +38,13 @@ func (p pageOfList) same(from int) bool {
 	return n > 0 && slices.Equal(rest[:n], p.got[:n])
 }
 
-// pageFaults are the kinds of differences, the most specific first.
+// pageFaults are the kinds of differences, the most specific first. If the order of the list changes, a page can look like that of a target
+// with another fault.
 var pageFaults = []pageFault{
+	{
+		is:  func(p pageOfList) bool { return p.shuffled && (p.count < 0 || len(p.got) <= p.count) },
+		why: movedWhy, fix: movedFix,
+	},
 	{
 		is:  func(p pageOfList) bool { return p.start > 1 && p.same(1) && p.count >= 0 && len(p.got) > p.count },
 		why: "The client receives the first resources for every page: it reads the same resources repeatedly, and may miss others.",
@@ -67,10 +74,14 @@ var pageFaults = []pageFault{
 		is: func(p pageOfList) bool {
 			return !slices.ContainsFunc(p.got, func(id string) bool { return !slices.Contains(p.whole, id) })
 		},
-		why: "The client misses resources that change their position between two pages, and treats them as deleted.",
-		fix: "Order lists by a value that does not change, such as meta.created.",
+		why: movedWhy, fix: movedFix,
 	},
 }
+
+const (
+	movedWhy = "The client misses resources that change their position between two pages, and treats them as deleted."
+	movedFix = "Order lists by a value that does not change, such as meta.created."
+)
 
 // within expects that the list in a response continues like the stored list named by step.Within: the ids of both lists from the startIndex
 // of the request must be equal, up to the end of the shorter list, and the page has at most count resources.
@@ -100,6 +111,7 @@ func (t *clientSession) within(ctx context.Context, c *T, step Step, req Request
 	}
 	if !t.diagnosed {
 		t.diagnosed = true
+		p.shuffled = t.session.unstableOrder || t.shuffled(ctx, c, req, p)
 		if i := slices.IndexFunc(pageFaults, func(f pageFault) bool { return f.is(p) }); i >= 0 {
 			c.check.Why, c.check.Fix = pageFaults[i].why, pageFaults[i].fix
 		}
@@ -110,6 +122,14 @@ func (t *clientSession) within(ctx context.Context, c *T, step Step, req Request
 		want = want[:max(n, min(len(want), 1))]
 	}
 	c.Expect(fmt.Sprintf("ids of the list with %s, compared with the list from startIndex=1", query.Encode()), want, got)
+}
+
+// shuffled reports whether the target returns another page for the same request.
+func (t *clientSession) shuffled(ctx context.Context, c *T, req Request, p pageOfList) bool {
+	about := c.last
+	defer func() { c.last = about }()
+	again := c.Call(ctx, req)
+	return again.OK() && !slices.Equal(again.IDs(), p.got)
 }
 
 // unpaged reports whether the target returns the whole list for every page, so that the client misses no resource: the page and a page of

@@ -62,11 +62,73 @@ type unseen struct {
 	set     bool // the request of the step sets members
 }
 
-// runClientFlow runs a client flow and returns the result of each step and the verdict.
+// runClientFlow runs a client flow and returns the result of each step and the verdict. On an unsteady target, a flow with broken steps is
+// run again with new objects: a step that succeeds once is not broken.
 func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
+	t, results := s.attemptFlow(ctx, fmt.Sprintf("%s-p%d-", s.created.run, number+1), p, c, interrupted, progress)
+	for n := 1; n <= maxConfirmations && slices.ContainsFunc(results, broken) && s.unsteady() && s.mayConfirm(ctx); n++ {
+		stopped := *interrupted
+		again, repeated := s.attemptFlow(ctx, fmt.Sprintf("%s-p%d-%d-", s.created.run, number+1, n+1), p, c, &stopped, func(CheckResult) {})
+		for i := range results {
+			if s.mergeStep(&results[i], repeated[i]) {
+				t.accepted[i], t.status[i] = again.accepted[i], again.status[i]
+			}
+		}
+	}
+	for i := range results {
+		if broken(results[i]) && s.oftenFails() {
+			s.forgive(&results[i])
+		}
+	}
+	return results, t.verdict(results, cmp.Or(*interrupted, t.unshared, t.unsent))
+}
+
+// broken reports whether a step breaks the client.
+func broken(r CheckResult) bool { return r.Outcome == Warn || r.Outcome == Fail }
+
+// mergeStep replaces the result of a step by that of another attempt, if only that attempt was successful or could run the step. The
+// findings of the replaced result are then unsteady.
+func (s *session) mergeStep(r *CheckResult, again CheckResult) (replaced bool) {
+	ran := again.ran() && again.Outcome != Error
+	switch {
+	case broken(*r) && ran && !broken(again):
+		again.Findings = append(slices.Clone(again.Findings), s.unsteadied(r.Findings)...)
+		again.Outcome = graver(again.Outcome, Info)
+	case r.Outcome == Skip && strings.HasPrefix(r.Reason, blockedPrefix) && ran:
+	default:
+		return false
+	}
+	again.Requests, again.Duration = r.Requests, r.Duration
+	*r = again
+	return true
+}
+
+// unsteadied returns findings that did not occur in another attempt.
+func (s *session) unsteadied(findings []Finding) []Finding {
+	out := slices.Clone(findings)
+	for i := range out {
+		if out[i].Outcome != Info {
+			out[i].Outcome, out[i].Unsteady = Info, true
+			s.unsteadyFindings++
+		}
+	}
+	return out
+}
+
+// forgive makes the findings of a step unsteady if all of them are server errors, which may have occurred in each attempt by coincidence.
+func (s *session) forgive(r *CheckResult) {
+	if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Outcome != Info && !serverError.MatchString(f.Got) }) {
+		return
+	}
+	r.Findings, r.Outcome = s.unsteadied(r.Findings), Info
+}
+
+// attemptFlow runs a client flow once. The names of its objects start with the prefix.
+func (s *session) attemptFlow(ctx context.Context, prefix string, p Profile, c ClientFlow, interrupted *string,
+	progress func(CheckResult)) (*clientSession, []CheckResult) {
 	t := &clientSession{
-		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
+		session: s, profile: p, outline: c, prefix: prefix,
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
 		stains: map[string]map[string]stain{}, writes: map[string]*effects{}, accepted: map[int]bool{},
 		seen: map[string]*scim.Object{}, own: map[string]map[string]bool{},
@@ -115,7 +177,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	s.created.remove(cleanup, t.ledger)
 	t.settleMembers(results)
 	t.settleEffects(results)
-	return results, t.verdict(results, cmp.Or(*interrupted, t.unshared, t.unsent))
+	return t, results
 }
 
 // populationRequests is the number of requests that create and remove the objects of populate.
@@ -547,6 +609,8 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 			v.Reason = r.Reason
 		case r.Outcome == Info && slices.Contains(step.Doubtful, t.status[i]) && len(r.Findings) == 1:
 			// The only finding is the doubtful status, which runStep has recorded as a limit.
+		case r.Outcome == Info && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Unsteady }):
+			// Only findings that did not occur again.
 		case r.Outcome == Info && step.Limit != "":
 			if step.Unmet != "" && t.accepted[i] {
 				t.limit(step.Unmet)

@@ -271,6 +271,38 @@ func hasResponse(f conformance.Finding) bool {
 	return f.Outcome == conformance.Fail && !strings.HasPrefix(f.What, "robustness: ")
 }
 
+// TestBroken_UnsteadyClients checks the client flows against unreliable servers: no client breaks because of the unreliability, except one
+// that reads lists by pages from a server whose lists change their order. For that client, the order is what to change.
+func TestBroken_UnsteadyClients(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		"every tenth response is 500": func(next http.Handler) http.Handler {
+			hit := sometimes(10)
+			return when(func(*http.Request) bool { return hit() }, unavailable)(next)
+		},
+		"every twentieth connection is closed": func(next http.Handler) http.Handler {
+			hit := sometimes(20)
+			return when(func(*http.Request) bool { return hit() }, abort)(next)
+		},
+		"lists in random order": mutantNamed(t, "steadiness.random-order"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(wrap(newReferenceServer(t)))
+			t.Cleanup(server.Close)
+			r, err := conformance.Run(t.Context(), conformance.Target{URL: server.URL + "/scim/v2", Token: referenceToken},
+				conformance.Options{Profiles: profiles.All()})
+			require.NoError(t, err)
+			require.Empty(t, r.Leftovers)
+			for _, p := range r.Profiles {
+				for _, step := range p.Breaks {
+					assert.Contains(t, step.Fix, "Order lists by a value that does not change", "%s: %s: %s", p.ClientFlow, step.Check, step.Finding.What)
+				}
+			}
+		})
+	}
+}
+
 // TestBroken_PanicShown checks that the finding of a panic has the request, its body and a curl command as evidence.
 func TestBroken_PanicShown(t *testing.T) {
 	t.Parallel()
