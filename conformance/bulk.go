@@ -103,7 +103,7 @@ func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospe
 				continue
 			}
 			if id := createdID(o, p.operation); id != "" {
-				e.recordCreated(ledger, p, id, nil)
+				e.recordCreated(ledger, p, id, nil).post = res.exchange
 			} else if nothingChanged(statusOfResult(o)) {
 				e.journaled(e.journal.gone(p.entry))
 			}

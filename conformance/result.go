@@ -45,8 +45,8 @@ type Finding struct {
 	// Write is the redacted exchange that created or changed the resource which Exchange reads: the curl command of a read alone does not
 	// repeat the finding, because the run has removed the resource. It is nil if Exchange is not a read of a resource.
 	Write *wirelog.Exchange
-	// Preparation contains the requests that created the objects on which Exchange and Write depend, in their order: the run has removed these
-	// objects.
+	// Preparation contains the requests that created the objects on which Exchange and Write depend, and then those that changed them, each in
+	// their order: the run has removed these objects.
 	Preparation []Preparation
 	// Unsteady reports whether the finding did not occur again when the run repeated the check with new objects. Its outcome is then Info.
 	Unsteady bool
@@ -54,10 +54,12 @@ type Finding struct {
 	Waiver *Waiver
 }
 
-// A Preparation is a request that created an object, and the id that the target assigned to the object.
+// A Preparation is a request that created or changed an object.
 type Preparation struct {
+	// ID is the id that the target assigned to the created object. It is empty if Exchange changed an object.
 	ID string
-	// Exchange is the redacted POST. It is nil if another request created the object, such as a bulk request.
+	// Exchange is the redacted request: a POST or a bulk request that created the object, or a PUT or PATCH. It is nil if a PUT created the
+	// object.
 	Exchange *wirelog.Exchange
 }
 

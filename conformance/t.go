@@ -234,7 +234,7 @@ type Created struct {
 
 	entry int // the number of its journal entry
 	name  string
-	post  *wirelog.Exchange // the request that created it, nil if that was a bulk request or a PUT
+	post  *wirelog.Exchange // the request that created it, a POST or a bulk request; nil if that was a PUT
 	gone  bool
 	// updated is set if the run has updated the object to set the members with which the target did not create it.
 	updated bool

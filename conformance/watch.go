@@ -23,7 +23,8 @@ type ObservedExchange struct {
 	// Secrets are the credentials and passwords that the run has sent so far. Short ones are omitted, because they may occur by chance.
 	Secrets []string
 
-	watch *watchState
+	watch  *watchState
+	recent []Preparation // the last creates before the exchange
 }
 
 // Exchange returns the recorded exchange: redacted, with its times.
@@ -106,7 +107,24 @@ func (w *watchState) find(x *ObservedExchange, what, want string, got any) {
 	w.seen[kind] = true
 	w.findings = append(w.findings, Finding{
 		Outcome: w.check.Level.Violation(), What: what + " of " + x.Name, Want: want, Got: show(got), Exchange: x.exchange,
+		Preparation: creating(x.exchange, x.recent),
 	})
+}
+
+// creating returns the creates of the objects whose ids an exchange contains, and of those whose ids these creates contain.
+func creating(e *wirelog.Exchange, recent []Preparation) (out []Preparation) {
+	if e == nil {
+		return nil
+	}
+	text := requestText(e)
+	for _, p := range slices.Backward(recent) { // a create contains only ids of earlier ones
+		if p.Exchange != e && hasID(text, p.ID) {
+			out = append(out, p)
+			text += " " + requestText(p.Exchange)
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // result returns the result of the check at the end of the run.
@@ -127,8 +145,12 @@ func (w *watchState) result() CheckResult {
 // watchers passes the exchanges of a run to the checks with Watch.
 type watchers struct {
 	watches []*watchState
-	sent    []string // the secrets that requests have contained
+	sent    []string      // the secrets that requests have contained
+	recent  []Preparation // the last creates, at most maxRecent
 }
+
+// maxRecent is the maximum number of creates that are kept for the commands that repeat a finding.
+const maxRecent = 32
 
 func watchesOf(checks []Check) []*watchState {
 	var out []*watchState
@@ -146,10 +168,14 @@ func (v *watchers) observe(x *ObservedExchange, credentials *secrets) {
 		return
 	}
 	v.remember(x.Request, credentials)
-	x.Secrets = v.sent
+	x.Secrets, x.recent = v.sent, v.recent
 	for _, w := range v.watches {
 		x.watch = w
 		w.check.Watch(x)
+	}
+	if id := x.Object().Text("id"); id != "" && x.Request.Method == http.MethodPost && x.OK() && x.exchange != nil && !x.IsMessage() {
+		v.recent = append(v.recent, Preparation{ID: id, Exchange: x.exchange})
+		v.recent = v.recent[max(len(v.recent)-maxRecent, 0):]
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -52,9 +54,10 @@ func (t *T) writeBefore(read *wirelog.Exchange) *wirelog.Exchange {
 	return nil
 }
 
-// preparation returns the requests that created the objects on which the given exchanges depend, in their order. An exchange depends on an
-// object of the check or of its fixture that was created before it, if its URL or its body contains the id of the object, or if it is a
-// search that contains the prefix of the names of the check or of the fixture. A create depends on the objects whose ids it contains.
+// preparation returns the requests that created and changed the objects on which the given exchanges depend, in their order. An exchange
+// depends on an object of the check or of its fixture that was created before it, if its URL or its body contains the id of the object, if
+// it is a search that contains the prefix of the names of the check or of the fixture, or if it is a write whose body has a name of the
+// object. A create depends on the objects whose ids it contains.
 func (t *T) preparation(of ...*wirelog.Exchange) []Preparation {
 	var objects []*Created
 	for _, c := range slices.Concat(slices.Collect(maps.Values(t.Fixture)), *t.ledger) {
@@ -68,7 +71,8 @@ func (t *T) preparation(of ...*wirelog.Exchange) []Preparation {
 	visit = func(e *wirelog.Exchange) {
 		text := requestText(e)
 		for _, c := range objects {
-			if needed[c] || c.post == e || c.post != nil && c.post.At.After(e.At) || !hasID(text, c.ID) && (!isSearch(e) || !t.names(text, c)) {
+			if needed[c] || c.post == e || c.post != nil && c.post.At.After(e.At) ||
+				!hasID(text, c.ID) && !(isSearch(e) && t.names(text, c)) && !(isWrite(e) && t.repeatsName(e, c)) {
 				continue
 			}
 			needed[c] = true
@@ -77,15 +81,69 @@ func (t *T) preparation(of ...*wirelog.Exchange) []Preparation {
 			}
 		}
 	}
+	var last time.Time
 	for _, e := range of {
 		if e != nil {
 			visit(e)
+			if e.At.After(last) {
+				last = e.At
+			}
 		}
 	}
 	var out []Preparation
+	changes := map[string]bool{}
 	for _, c := range objects {
 		if needed[c] {
 			out = append(out, Preparation{ID: c.ID, Exchange: c.post})
+			changes[c.ID] = true
+		}
+	}
+	for _, w := range t.writes {
+		if w.Method != http.MethodPost && changes[path.Base(withoutQuery(w.URL))] && !slices.Contains(of, w) && w.At.Before(last) {
+			out = append(out, Preparation{Exchange: w})
+		}
+	}
+	return out
+}
+
+// isWrite reports whether an exchange creates or replaces an object.
+func isWrite(e *wirelog.Exchange) bool {
+	return e.Method == http.MethodPut || e.Method == http.MethodPost && !isSearch(e)
+}
+
+// repeatsName reports whether the body of a request contains a string with the marker of the run that the create of an object contained,
+// such as its userName or externalId. An object that was deleted before has no effect on the request.
+func (t *T) repeatsName(e *wirelog.Exchange, c *Created) bool {
+	if c.gone {
+		return false
+	}
+	body := strings.ToLower(e.RequestBody)
+	for _, name := range markedStrings(c.Sent, t.session.created.run) {
+		if strings.Contains(body, strings.ToLower(strconv.Quote(name))) {
+			return true
+		}
+	}
+	return false
+}
+
+// markedStrings returns the strings inside a value that contain a marker.
+func markedStrings(value any, marker string) (out []string) {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, marker) {
+			out = append(out, v)
+		}
+	case Doc:
+		for _, inner := range v {
+			out = append(out, markedStrings(inner, marker)...)
+		}
+	case []Doc:
+		for _, inner := range v {
+			out = append(out, markedStrings(inner, marker)...)
+		}
+	case []any:
+		for _, inner := range v {
+			out = append(out, markedStrings(inner, marker)...)
 		}
 	}
 	return out

@@ -76,4 +76,13 @@ func TestPreparation_ObjectsOfRequest(t *testing.T) {
 	early := &wirelog.Exchange{At: at.Add(-time.Hour), Method: http.MethodGet, URL: base + "/Users/own"}
 	require.Empty(t, ids(early), "a request before the create")
 	require.Empty(t, ids(own.post), "the create itself")
+
+	own.Sent = Doc{"userName": run + "-7-own", "emails": []Doc{{"value": run + "-7-own@example.com"}}}
+	require.Equal(t, []string{"own"}, ids(sent(http.MethodPost, "/Users", `{"userName":"`+run+`-7-OWN"}`)), "a create with the same name")
+	require.Equal(t, []string{"own"}, ids(sent(http.MethodPut, "/Users/9", `{"emails":[{"value":"`+run+`-7-own@example.com"}]}`)))
+	c.writes = []*wirelog.Exchange{own.post, sent(http.MethodPatch, "/Users/own", `{}`), sent(http.MethodPatch, "/Users/other", `{}`)}
+	require.Equal(t, []Preparation{{ID: "own", Exchange: own.post}, {Exchange: c.writes[1]}},
+		c.preparation(sent(http.MethodGet, "/Users/own", "")), "the change of the user")
+	own.gone = true
+	require.Empty(t, ids(sent(http.MethodPost, "/Users", `{"userName":"`+run+`-7-own"}`)), "the name of a deleted user")
 }

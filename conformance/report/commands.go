@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -32,17 +33,33 @@ func commandsOf(c causes.Cause) commands {
 	}
 	var ids []string // of the objects: the first one is in the variable ID1
 	var removes []string
-	for i, step := range steps {
-		variable := fmt.Sprintf("ID%d", i+1)
-		if step.Exchange == nil {
-			out.creates = append(out.creates, variable+"= # set it to the id of an object like the one that a bulk request of the run created")
-			ids = append(ids, step.ID)
+	bulks := map[*wirelog.Exchange]string{} // the variables with their responses
+	for _, step := range steps {
+		if step.ID == "" {
+			out.creates = append(out.creates, curlOf(step.Exchange, ids))
 			continue
 		}
-		out.creates = append(out.creates,
-			fmt.Sprintf("%s=$(%s | jq -r .id)", variable, strings.Replace(curlOf(step.Exchange, ids), "curl", "curl -s", 1)))
 		ids = append(ids, step.ID)
-		removes = append(removes, curlOf(deletion(step), ids))
+		variable := fmt.Sprintf("ID%d", len(ids))
+		switch result, _ := bulkResult(step); {
+		case step.Exchange == nil:
+			out.creates = append(out.creates, variable+"= # set it to the id of an object like the one that a PUT of the run created")
+		case isBulk(step.Exchange) && result < 0:
+			out.creates = append(out.creates, variable+"= # set it to the id of an object like the one that a bulk request of the run created")
+		case isBulk(step.Exchange):
+			response, sent := bulks[step.Exchange]
+			if !sent {
+				response = fmt.Sprintf("BULK%d", len(bulks)+1)
+				bulks[step.Exchange] = response
+				out.creates = append(out.creates, fmt.Sprintf("%s=$(%s)", response, silently(step.Exchange, ids)))
+			}
+			out.creates = append(out.creates, fmt.Sprintf(`%s=$(printf '%%s' "$%s" | jq -r '.Operations[%d].location | split("/") | last')`,
+				variable, response, result))
+			removes = append(removes, curlOf(deletion(step), ids))
+		default:
+			out.creates = append(out.creates, fmt.Sprintf("%s=$(%s | jq -r .id)", variable, silently(step.Exchange, ids)))
+			removes = append(removes, curlOf(deletion(step), ids))
+		}
 	}
 	if write != nil {
 		out.after = curlOf(write, ids)
@@ -53,9 +70,35 @@ func commandsOf(c causes.Cause) commands {
 	return out
 }
 
+// silently returns the curl command of an exchange without the display of the progress.
+func silently(e *wirelog.Exchange, ids []string) string {
+	return strings.Replace(curlOf(e, ids), "curl", "curl -s", 1)
+}
+
+func isBulk(e *wirelog.Exchange) bool { return strings.HasSuffix(pathOf(e.URL), "/Bulk") }
+
+// bulkResult returns the index and the location of the object in the response to the bulk request that created it. The index is -1 if the
+// response does not have them.
+func bulkResult(p conformance.Preparation) (index int, location string) {
+	var response struct{ Operations []struct{ Location string } }
+	if p.Exchange == nil || json.Unmarshal([]byte(p.Exchange.ResponseBody), &response) != nil {
+		return -1, ""
+	}
+	for i, o := range response.Operations {
+		if lastID(o.Location) == p.ID {
+			return i, o.Location
+		}
+	}
+	return -1, ""
+}
+
 // deletion returns the request that deletes the object of a preparation.
 func deletion(p conformance.Preparation) *wirelog.Exchange {
-	collection, _, _ := strings.Cut(p.Exchange.URL, "?")
+	collection := pathOf(p.Exchange.URL)
+	if base, bulk := strings.CutSuffix(collection, "/Bulk"); bulk {
+		_, location := bulkResult(p)
+		collection = base + "/" + lastID(strings.TrimSuffix(pathOf(location), "/"+p.ID))
+	}
 	header := http.Header{}
 	if credentials := p.Exchange.RequestHeader["Authorization"]; credentials != nil {
 		header["Authorization"] = credentials
@@ -63,9 +106,15 @@ func deletion(p conformance.Preparation) *wirelog.Exchange {
 	return &wirelog.Exchange{Method: http.MethodDelete, URL: collection + "/" + p.ID, RequestHeader: header}
 }
 
+// pathOf returns a URL without its query.
+func pathOf(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	return address
+}
+
 // lastID returns the last segment of the path of a URL.
 func lastID(address string) string {
-	address, _, _ = strings.Cut(address, "?")
+	address = pathOf(address)
 	return address[strings.LastIndex(address, "/")+1:]
 }
 

@@ -45,8 +45,8 @@ func TestCommands_UseNewIDs(t *testing.T) {
 	}, commandsOf(c))
 }
 
-// TestCommands_CreateByWrite checks that a POST before a read is one of the creates, and that an object that a bulk request created needs
-// an id from the reader.
+// TestCommands_CreateByWrite checks that a POST before a read is one of the creates, and that an object that a PUT created needs an
+// id from the reader. The id of an object that a bulk request created is in its response.
 func TestCommands_CreateByWrite(t *testing.T) {
 	t.Parallel()
 	run := commandsOf(causes.Cause{
@@ -60,6 +60,25 @@ func TestCommands_CreateByWrite(t *testing.T) {
 	require.True(t, strings.HasPrefix(run.creates[0], "ID1= # "), run.creates)
 	require.Contains(t, run.shown, `/Groups/'"$ID1"'`)
 	require.Empty(t, run.removes)
+
+	bulk := request("POST", "/Bulk", `{}`)
+	bulk.ResponseBody = `{"Operations":[{"location":"` + scimURL + `/Users/u1"},{"location":"` + scimURL + `/Groups/b1"}]}`
+	run = commandsOf(causes.Cause{
+		Preparation: []conformance.Preparation{
+			{ID: "b1", Exchange: bulk}, {ID: "u1", Exchange: bulk}, {Exchange: request("PATCH", "/Groups/b1", `{"add":"u1"}`)}},
+		Exchange: request("GET", "/Groups/b1", "")})
+	const authorized = ` -H "Authorization: Bearer $TOKEN"`
+	require.Equal(t, commands{
+		creates: []string{
+			`BULK1=$(curl -s -X 'POST' '` + scimURL + `/Bulk'` + authorized + ` --data-binary '{}')`,
+			`ID1=$(printf '%s' "$BULK1" | jq -r '.Operations[1].location | split("/") | last')`,
+			`ID2=$(printf '%s' "$BULK1" | jq -r '.Operations[0].location | split("/") | last')`,
+			`curl -X 'PATCH' '` + scimURL + `/Groups/'"$ID1"''` + authorized + ` --data-binary '{"add":"'"$ID2"'"}'`,
+		},
+		shown: `curl '` + scimURL + `/Groups/'"$ID1"''` + authorized,
+		removes: `curl -X 'DELETE' '` + scimURL + `/Users/'"$ID2"''` + authorized + `; curl -X 'DELETE' '` + scimURL + `/Groups/'"$ID1"''` +
+			authorized,
+	}, run)
 
 	run = commandsOf(causes.Cause{Exchange: request("GET", "/Users?count=1", "")})
 	require.Equal(t, commands{shown: `curl '` + scimURL + `/Users?count=1' -H "Authorization: Bearer $TOKEN"`}, run)
