@@ -109,9 +109,10 @@ func eachGroup(ctx context.Context, tx *sqldb.Tx, change, keyword, condition, ap
 }
 
 // pushedMember are the assignments for a member that was added. If the remote id of a user has changed in the meantime, sameAccount
-// excludes the row of this member: the pushed account is no longer that of the user.
-const pushedMember, sameAccount = `pushed = 1, pushed_id = v.id`, ` AND EXISTS (SELECT 1 FROM {sync_state} u
-	WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
+// excludes the row of this member: the pushed account is no longer that of the user. The subquery returns one value: PostgreSQL without
+// statistics would evaluate EXISTS as a join that reads all users of the app for each member.
+const pushedMember, sameAccount = `pushed = 1, pushed_id = v.id`, ` AND v.id = (SELECT u.remote_id FROM {sync_state} u
+	WHERE u.app_id = ? AND u.kind = 'user' AND u.principal_id = m.principal_id)`
 
 // emptyMember is the condition of a member row that contains no information.
 const emptyMember = `m.want = 0 AND m.pushed = 0 AND m.asked = 0`
@@ -145,16 +146,20 @@ func rowsAtOnce(d sqldb.Dialect) int {
 	return 100
 }
 
-// eachMember updates the rows of members of groups. set and condition are SQL; v.id is the id of the member on the target. The order does
-// not matter: every writer of member rows first locks the row of the group.
+// eachMember updates the rows of members of groups. set and condition are SQL; v.id is the id of the member on the target. The parameter of
+// the condition, if there is one, is the app. The order does not matter: every writer of member rows first locks the row of the group.
 func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app string, members []member) error {
+	var last []any
+	if condition != "" {
+		last = []any{app}
+	}
 	for some := range slices.Chunk(members, rowsAtOnce(tx.Dialect())) {
 		if tx.Dialect() == sqldb.Postgres {
 			rows, err := keyRows(app, some)
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, updateMembers(set, condition), rows, app); err != nil {
+			if _, err := tx.Exec(ctx, updateMembers(set, condition), append([]any{rows, app}, last...)...); err != nil {
 				return err
 			}
 			continue
@@ -166,7 +171,7 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app string, m
 		// Each row contains the complete key. With constants instead, SQLite would scan all members of the group.
 		_, err := tx.Exec(ctx, `WITH v (app, grp, principal, id) AS (VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))`+
 			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1)+`) UPDATE {member_state} AS m SET `+set+
-			` FROM v WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`+condition, args...)
+			` FROM v WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`+condition, append(args, last...)...)
 		if err != nil {
 			return err
 		}

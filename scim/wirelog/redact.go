@@ -28,6 +28,8 @@ var secretNames = []string{
 	"apitoken", "scimtoken", "secret", "clientsecret", "assertion", "clientassertion", "authorization", "apikey", "privatekey",
 }
 
+const longestSecretName = len("currentpassword")
+
 // Secret reports whether an attribute of that name or path contains a credential, so that its value must not be shown.
 func Secret(name string) bool { return secretName(name) }
 
@@ -35,11 +37,29 @@ func secretName(name string) bool {
 	if i := strings.LastIndexAny(name, ":."); i >= 0 {
 		name = name[i+1:] // the last name of an attribute path, without the schema URN
 	}
-	return slices.Contains(secretNames, unseparated.Replace(strings.ToLower(name)))
+	// Without allocations, because this function is called for the name of every member of every body.
+	var plain [longestSecretName]byte
+	n := 0
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '_' || c == '-':
+			continue
+		case c >= utf8.RuneSelf: // a character whose lower case may be an ASCII letter
+			return slices.Contains(secretNames, unseparated.Replace(strings.ToLower(name)))
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if n == len(plain) {
+			return false
+		}
+		plain[n] = c
+		n++
+	}
+	return slices.Contains(secretNames, string(plain[:n]))
 }
 
-// unseparated removes the word separators of a name. It is created only once, because it is applied to the name of every member of every
-// body.
+// unseparated removes the word separators of a name.
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
 // Exchange returns a copy of an exchange that another program or package has captured, without secrets. Secrets are those of the Redactor
@@ -122,31 +142,29 @@ func (r *Redactor) body(b []byte, contentType string) string {
 // In that case the caller calls members again with the parameter values set: that call also replaces the value of every member "value".
 func members(s string, values bool) (out string, secretPath bool) {
 	var b strings.Builder
+	copied := 0 // number of bytes of s that b contains or replaces
 	for i := 0; i < len(s); {
-		if s[i] != '"' {
-			b.WriteByte(s[i])
-			i++
-			continue
+		quote := strings.IndexByte(s[i:], '"')
+		if quote < 0 {
+			break
 		}
-		end := stringEnd(s, i)
-		token := s[i:end]
-		b.WriteString(token)
+		end := stringEnd(s, i+quote)
+		token := s[i+quote : end]
 		i = end
 		colon := skipSpace(s, end)
 		if colon == len(s) || s[colon] != ':' {
 			continue
 		}
 		start := skipSpace(s, colon+1)
-		b.WriteString(s[end:start])
 		i = start
 		name := unquote(token)
 		switch {
 		case secretName(name) || values && strings.EqualFold(name, "value"):
 			i = valueEnd(s, start)
-			if v := s[start:i]; v == "null" || v == "true" || v == "false" || v == "" {
-				b.WriteString(v)
-			} else {
+			if v := s[start:i]; v != "null" && v != "true" && v != "false" && v != "" {
+				b.WriteString(s[copied:start])
 				b.WriteString(`"` + Redacted + `"`)
+				copied = i
 			}
 		case strings.EqualFold(name, "path") && start < len(s) && s[start] == '"':
 			path := strings.ToLower(unquote(s[start:stringEnd(s, start)]))
@@ -154,6 +172,10 @@ func members(s string, values bool) (out string, secretPath bool) {
 				strings.Contains(path, "password") || strings.Contains(path, "secret") || strings.Contains(path, "token")
 		}
 	}
+	if copied == 0 {
+		return s, secretPath
+	}
+	b.WriteString(s[copied:])
 	return b.String(), secretPath
 }
 
@@ -218,6 +240,9 @@ func skipSpace(s string, i int) int {
 
 // unquote decodes a JSON string, so that an escaped spelling of a name does not hide it.
 func unquote(token string) string {
+	if !strings.Contains(token, `\`) {
+		return strings.Trim(token, `"`)
+	}
 	var name string
 	if json.Unmarshal([]byte(token), &name) != nil {
 		return strings.Trim(token, `"`)

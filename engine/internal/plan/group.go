@@ -171,7 +171,7 @@ func (g *group) initial() ([]engine.RemoteMember, *failure) {
 	if g.in.First == nil || g.strict() {
 		return g.members()
 	}
-	known, complete, err := g.in.First((1 + Ahead) * g.batch)
+	known, complete, err := g.in.First(g.batch + 1)
 	if err != nil {
 		return nil, unavailable(err)
 	}

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
@@ -70,7 +71,8 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 		return err
 	}
 	if in.Full || in.RemoteID == "" {
-		return r.membersByWalk(ctx, in)
+		r.membersByWalk(ctx, in)
+		return nil
 	}
 	return r.each(ctx, store.MembersPending, func(page []store.Member) error {
 		for _, m := range page {
@@ -88,15 +90,8 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 }
 
 // membersByWalk starts a walk. The sequence gets the members from it while it continues.
-func (r *run) membersByWalk(ctx context.Context, in *plan.GroupInput) error {
-	r.walk = r.startWalk(ctx)
-	switch err, ofStore := r.walk.failure(); {
-	case err != nil && ofStore:
-		return err
-	case err != nil:
-		r.directoryFailed(err)
-		return nil
-	}
+func (r *run) membersByWalk(ctx context.Context, in *plan.GroupInput) {
+	r.walk = r.startWalk(ctx, (1+plan.Ahead)*cmp.Or(in.Batch, plan.DefaultBatch))
 	in.First = func(n int) (known []engine.RemoteMember, complete bool, err error) {
 		known, complete, err = r.walk.members(n)
 		r.localFailure = r.localFailure || err != nil
@@ -113,7 +108,6 @@ func (r *run) membersByWalk(ctx context.Context, in *plan.GroupInput) error {
 			return leaving, err
 		})
 	}
-	return nil
 }
 
 // endWalk waits for the end of the walk, if there is one: after a failed sequence, too, the store has all members.

@@ -28,6 +28,7 @@ func (r *run) acknowledge(c *plan.Change) {
 		f.Replaced, f.Added, f.Removed = true, nil, nil
 		f.Whole, r.whole = false, !c.Read
 	}
+	r.unstored++
 	f.Added = append(f.Added, c.Add...)
 	f.Removed = append(f.Removed, c.Remove...)
 }
@@ -87,7 +88,10 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	r.noted--
 	if r.noted <= progressEvery/2 && r.pendingNote == nil {
 		// Skip the members of this request and of the requests whose members are stored.
-		if p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery); len(p.NextAdd)+len(p.NextRemove) > 0 {
+		p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery)
+		// Near the end of a push, only acknowledged members are left to store. What is stored while requests are in flight, the last write of
+		// the sequence need not store.
+		if len(p.NextAdd)+len(p.NextRemove) > 0 || r.unstored >= progressEvery/2 {
 			r.note(ctx, p)
 		}
 	}
@@ -97,6 +101,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 // note starts to store the progress, with the changes acknowledged so far. The write is not canceled with the sequence.
 func (r *run) note(ctx context.Context, p store.Progress) {
 	f := &r.finish
+	r.unstored = 0
 	r.recordWhole()
 	p.NextAll = p.NextAll || !r.walk.complete()
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
@@ -115,7 +120,9 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 		}
 		return nil
 	}
+	stored := r.walk.storing()
 	go func() {
+		defer stored()
 		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
 		defer cancel()
 		done <- r.Ledger.Progress(store, r.Lease, p)

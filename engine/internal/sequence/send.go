@@ -100,6 +100,9 @@ func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.
 		return failed(engine.ErrLeaseLost)
 	}
 	step := engine.Step{Method: q.Method, Path: q.Path}
+	if q.Op == engine.OpCreate {
+		r.walk.creating()
+	}
 	if r.noteAlternative(q); q.Alternative != nil {
 		step.Alternative = line.Redact(q.Alternative.String())
 	}

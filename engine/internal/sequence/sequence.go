@@ -116,6 +116,7 @@ type run struct {
 	end             End
 	begun           time.Time
 	noted           int          // number of further requests of the push whose members are already stored
+	unstored        int          // number of acknowledged requests whose members are not stored yet
 	pendingNote     func() error // waits for the pending write of the progress, nil if none
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived

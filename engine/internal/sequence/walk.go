@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -24,52 +25,50 @@ func (a *accountList) add(m store.Member) {
 	a.all = append(a.all, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 }
 
-// walkRows is the number of members that a walk stores in one transaction. Each transaction waits for the disk, and the writes of the
-// sequence and those that change accounts wait for it. The sequence waits for the first one before its first request: its members are
-// enough for a create, and for the requests whose members are stored before they are sent.
-const walkRows = 2 * directory.Page
-
 // walk reads all members of a group from the directory, stores them, and reads the accounts of the members that are stored. The sequence
-// starts when the first members are stored, and sends them while the walk continues. A change of an account after the member was stored
-// requeues the group, so that it does not matter when the account is read.
+// sends the first members when they are stored, while the walk continues. A change of an account after the member was stored requeues the
+// group, so that it does not matter when the account is read.
 type walk struct {
 	ledger     Ledger
 	directory  engine.Directory
 	lease      engine.Lease
 	app, group string
 	gen        int64
+	begun      func() // ends the hold of the start
+	ahead      int    // number of members that must be known after the create of the group
 
 	mu      sync.Mutex
 	changed *sync.Cond // broadcast when one of the following fields has changed
-	begun   bool       // the first members are stored, or the walk has ended
+	holds   int        // while there are some, the walk stores no more members than the sequence needs
+	unread  int        // number of transactions whose members are stored, and not yet part of found
 	found   accountList
+	demand  int // number of members that the sequence needs, MaxInt for all
 	ended   bool
 	err     error // why the walk has ended before the last member
-	ofStore bool  // err is an error of the store, not of the directory
 }
 
-// startWalk starts a walk. It returns when the first members are stored.
-func (r *run) startWalk(ctx context.Context) *walk {
-	w := &walk{ledger: r.Ledger, directory: r.Directory, lease: r.Lease, app: r.row.App, group: r.row.ID, gen: r.row.Desired}
+// startWalk starts a walk. It is held until the sequence stores its first progress or needs all members.
+func (r *run) startWalk(ctx context.Context, ahead int) *walk {
+	w := &walk{
+		ledger: r.Ledger, directory: r.Directory, lease: r.Lease, app: r.row.App, group: r.row.ID, gen: r.row.Desired, ahead: ahead, demand: 1,
+	}
 	w.changed = sync.NewCond(&w.mu)
+	w.begun = w.hold()
 	go w.run(ctx)
-	w.wait(func() bool { return w.begun })
 	return w
 }
 
 // members returns the members that have an account: at least the first n, or all of them. If n is negative, it returns all.
 func (w *walk) members(n int) (known []engine.RemoteMember, complete bool, err error) {
+	if n < 0 {
+		w.need(math.MaxInt)
+	} else {
+		w.need(n)
+	}
 	w.wait(func() bool { return w.ended || n >= 0 && len(w.found.all) >= n })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clip(w.found.all), w.ended, w.err
-}
-
-// failure returns the error with which the walk has ended, if it has.
-func (w *walk) failure() (err error, ofStore bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err, w.ofStore
 }
 
 // missing returns the members that have no account, when the walk has ended.
@@ -104,6 +103,33 @@ func (w *walk) change(fn func()) {
 	w.changed.Broadcast()
 }
 
+// need makes the walk read the first n members although it is held.
+func (w *walk) need(n int) { w.change(func() { w.demand = max(w.demand, n) }) }
+
+// creating makes the walk read the members of the requests that follow the create of the group, while that request is in flight.
+func (w *walk) creating() {
+	if w != nil {
+		w.need(w.ahead)
+	}
+}
+
+// storing holds the walk while the sequence stores its progress.
+func (w *walk) storing() (stored func()) {
+	if w == nil {
+		return func() {}
+	}
+	defer w.begun()
+	return w.hold()
+}
+
+// hold stops the walk before its next transaction, unless the sequence needs further members, until the caller calls release. Both lock
+// the row of the group: a write of the sequence would wait for a transaction of the walk. Without a pause between two transactions of the
+// walk, PostgreSQL often gives it the lock again, and the write waits for several of them.
+func (w *walk) hold() (release func()) {
+	w.change(func() { w.holds++ })
+	return sync.OnceFunc(func() { w.change(func() { w.holds-- }) })
+}
+
 // run reads the accounts of the members that are stored while it stores further ones.
 func (w *walk) run(ctx context.Context) {
 	stored := make(chan []store.MemberAnswer, 1)
@@ -116,45 +142,43 @@ func (w *walk) run(ctx context.Context) {
 				unread = w.read(ctx, after, answers)
 			}
 			after = answers[len(answers)-1].User
+			w.change(func() { w.unread-- })
 		}
 	})
-	ofStore, err := w.store(ctx, stored)
+	err := w.store(ctx, stored)
 	close(stored)
 	reading.Wait()
-	if err == nil && unread != nil {
-		ofStore, err = true, unread
+	if err == nil {
+		err = unread
 	}
-	w.change(func() { w.begun, w.ended, w.err, w.ofStore = true, true, err, ofStore })
+	w.change(func() { w.ended, w.err = true, err })
 }
 
-// store stores the members that the directory returns, and passes them on.
-func (w *walk) store(ctx context.Context, stored chan<- []store.MemberAnswer) (ofStore bool, err error) {
-	var answers []store.MemberAnswer
+// store stores the members that the directory returns, a page in one transaction, and passes them on. Each transaction waits for the disk,
+// and the writes of the sequence and those that change accounts wait for it.
+func (w *walk) store(ctx context.Context, stored chan<- []store.MemberAnswer) error {
 	for page, err := range directory.Members(ctx, w.directory, w.app, w.group) {
 		if err != nil {
-			return false, err
+			return err
 		}
-		for _, user := range page {
-			answers = append(answers, store.MemberAnswer{User: user, Want: true})
-		}
-		last := len(page) < directory.Page
-		if !last && len(answers) < walkRows {
-			continue
+		answers := make([]store.MemberAnswer, len(page))
+		for i, user := range page {
+			answers[i] = store.MemberAnswer{User: user, Want: true}
 		}
 		save := w.ledger.SaveMembers
-		if last {
+		if len(page) < directory.Page { // the last one
 			save = w.ledger.EndWalk
 		}
+		w.wait(func() bool { return w.holds == 0 || w.unread == 0 && len(w.found.all) < w.demand })
 		if err := save(ctx, w.lease, w.group, w.gen, answers); err != nil {
-			return true, err
+			return err
 		}
-		w.change(func() { w.begun = true })
 		if len(answers) > 0 {
+			w.change(func() { w.unread++ })
 			stored <- answers
 		}
-		answers = nil
 	}
-	return false, nil
+	return nil
 }
 
 // read reads the accounts of stored members, which are ascending. It skips other members of the group, which the walk has not seen.
