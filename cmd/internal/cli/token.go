@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
+	"github.com/scimwright/scimwright/engine/desired/desiredapi"
 )
 
 type tokenCreateCommand struct {
@@ -21,6 +23,9 @@ func (c *tokenCreateCommand) Run(in *invocation) error {
 	api, err := c.Client()
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(api.BaseURL, desiredapi.DefaultPrefix) {
+		return frame.Usage("this command is for the sandbox; for serve engine, use scimwright engine token create")
 	}
 	if c.User == "" {
 		c.User = "me"
