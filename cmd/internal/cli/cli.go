@@ -88,7 +88,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel)},
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel, lookupEnv)},
 		&engine.Invocation{Context: ctx, Stdin: os.Stdin, Stdout: stdout})
 	var usage *frame.UsageError
 	switch {
@@ -112,11 +112,17 @@ func newParser(cmds *commands, stdout, stderr io.Writer, exit func(code int)) (*
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(exit))
 }
 
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+// newLogger returns a logger that writes lines for a terminal, with colors unless NO_COLOR is set, and JSON elsewhere.
+func newLogger(w io.Writer, level slog.Level, lookupEnv func(string) (string, bool)) *slog.Logger {
 	if frame.IsTerminal(w) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
+		noColor, _ := lookupEnv("NO_COLOR")
+		return slog.New(terminalHandler(w, level, noColor != ""))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func terminalHandler(w io.Writer, level slog.Level, noColor bool) slog.Handler {
+	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: noColor})
 }
 
 type conformCommand struct {
