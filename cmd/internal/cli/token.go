@@ -8,7 +8,6 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
-	"github.com/scimwright/scimwright/engine/desired/desiredapi"
 )
 
 type tokenCreateCommand struct {
@@ -24,7 +23,7 @@ func (c *tokenCreateCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(api.BaseURL, desiredapi.DefaultPrefix) {
+	if strings.HasSuffix(api.BaseURL, remote.ServicePrefix) {
 		return frame.Usage("this command is for the sandbox; for serve engine, use scimwright engine token create")
 	}
 	if c.User == "" {

@@ -125,7 +125,7 @@ func (c *explainCommand) Run(in *invocation) error {
 	}
 	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(all)
 	if err != nil {
-		return usage("%v; no clause has this id. \"%s list\" lists the checks", err, in.program)
+		return usage("no clause has this id (\"%s list\" lists the checks): %v", in.program, err)
 	}
 	if c.AsJSON {
 		return listJSON(in, selected, fullJSON)

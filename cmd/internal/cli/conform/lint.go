@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/counted"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 type lintCommand struct {
@@ -86,7 +87,8 @@ func (c *lintCommand) options() (lint.Options, error) {
 	}
 	kind := func(k string) bool { return strings.EqualFold(k, c.As) }
 	if c.As != "" && !slices.ContainsFunc(lint.Kinds(), kind) && !strings.HasPrefix(strings.ToLower(c.As), "urn:") {
-		return opts, usage("--as: unknown document type %q: use %s, or the URN of a schema", c.As, strings.Join(lint.Kinds(), ", "))
+		return opts, usage("--as: unknown document type %q: use %s, or the URN of a schema%s", c.As, strings.Join(lint.Kinds(), ", "),
+			similar.Hint(c.As, lint.Kinds()))
 	}
 	return opts, nil
 }

@@ -72,7 +72,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	}
 	if contract := clientgrade.Contract(c.Contract); contract != "" {
 		if !slices.Contains(clientgrade.Contracts(), contract) {
-			return usage("--contract: unknown contract %q: contracts are %s", c.Contract, contractNames())
+			return usage("--contract: unknown contract %q: contracts are %s%s", c.Contract, contractNames(), hint(c.Contract, contractNames()))
 		}
 		scenario.Contract = contract
 	}
@@ -178,7 +178,7 @@ func (c *mockCommand) settings() ([]quirks.Setting, error) {
 	for _, name := range c.Server {
 		p, known := mockserver.ProfileNamed(name)
 		if !known {
-			return nil, usage("--server: unknown server %q: servers are %s", name, mockNames())
+			return nil, usage("--server: unknown server %q: servers are %s%s", name, mockNames(), hint(name, mockNames()))
 		}
 		texts = append(texts, p.Quirks...)
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/cmd/internal/scheme"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/engine/desired/desiredapi"
 )
+
+// ServicePrefix is the end of the URL of serve engine.
+const ServicePrefix = "/engine/v1"
 
 // Connection is the set of flags that identify a sandbox or daemon.
 type Connection struct {
@@ -64,7 +66,7 @@ func Hint(err error) string {
 		status = e.Status
 	}
 	if status == http.StatusUnauthorized {
-		return "If --url is the address of \"scimwright serve engine\", it must end with " + desiredapi.DefaultPrefix + ".\n"
+		return "If --url is the address of \"scimwright serve engine\", it must end with " + ServicePrefix + ".\n"
 	}
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return ""
