@@ -107,7 +107,7 @@ func (c *listCommand) Run(in *invocation) error {
 }
 
 type explainCommand struct {
-	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28."`
+	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28." complete:"@checks"`
 	printed
 }
 

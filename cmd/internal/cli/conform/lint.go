@@ -20,7 +20,7 @@ import (
 
 type lintCommand struct {
 	Files   []string `arg:"" name:"file" help:"JSON files, directories of *.json files, or - for standard input."`
-	As      string   `help:"Type of the documents: ${kinds}, or a schema URN. Default: by their schemas." placeholder:"KIND"`
+	As      string   `help:"Type of the documents: ${kinds}, or a schema URN. Default: by their schemas." placeholder:"KIND" complete:"@kinds"`
 	From    string   `help:"${fromHelp}" enum:"client,server,either" default:"either"`
 	Schema  []string `help:"${schemaHelp}" type:"path" placeholder:"FILE,..."`
 	Partial bool     `help:"Allow missing attributes, as in responses to requests that select attributes."`
