@@ -127,6 +127,21 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.15.1
 RELEASE_FLAGS ?=
 
+# The archives of a release contain these files. Without cgo, scimwright contains no database, but has the same commands.
+MANUALS := bin/manuals
+.PHONY: manuals
+manuals: ## write the manual pages and the completion scripts of both programs into bin/manuals
+	@rm -rf $(MANUALS) && mkdir -p $(MANUALS)
+	@set -e; for program in scimwright scim-conformance; do \
+	  CGO_ENABLED=0 go build -trimpath -buildvcs=true -o $(MANUALS)/program ./cmd/$$program; \
+	  mkdir -p $(MANUALS)/$$program/man $(MANUALS)/$$program/completions; \
+	  $(MANUALS)/program man >$(MANUALS)/$$program/man/$$program.1; \
+	  $(MANUALS)/program completion bash >$(MANUALS)/$$program/completions/$$program.bash; \
+	  $(MANUALS)/program completion fish >$(MANUALS)/$$program/completions/$$program.fish; \
+	  $(MANUALS)/program completion zsh >$(MANUALS)/$$program/completions/_$$program; \
+	done
+	@rm $(MANUALS)/program
+
 .PHONY: release-snapshot release-binaries release
 release-snapshot: ## build the archives, checksums and SBOMs of a release into dist/, without publishing (ZIG: command of Zig)
 	$(GORELEASER) release --snapshot --clean $(RELEASE_FLAGS)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // A Check tests one statement about a target. Checks are values: they can be listed, filtered, explained and planned without running them.
@@ -136,7 +138,8 @@ func (s Selection) Apply(checks []Check) ([]Check, error) {
 	weakest := len(Levels()) - 1
 	if s.Level != "" {
 		if weakest = slices.Index(Levels(), s.Level); weakest < 0 {
-			return nil, &UsageError{Problem: fmt.Sprintf("unknown level %q: levels are must, should, interop and may", s.Level)}
+			return nil, &UsageError{Problem: fmt.Sprintf("unknown level %q: levels are must, should, interop and may%s", s.Level,
+				similar.Hint(string(s.Level), []string{string(Must), string(Should), string(Interop), string(May)}))}
 		}
 	}
 	var selected []Check
@@ -166,13 +169,31 @@ func (c Check) named(name string) bool {
 	})
 }
 
-// suggestion proposes a known name for an unknown one: the same name in another case, the section with this number, or the id that has the
-// most words in common with it.
+// names returns the names that select checks: areas, levels and ids, without those of clauses.
+func names(checks []Check) []string {
+	var areas, ids []string
+	for _, c := range checks {
+		if !slices.Contains(areas, c.Area()) {
+			areas = append(areas, c.Area())
+		}
+		ids = append(ids, c.ID)
+	}
+	for _, l := range Levels() {
+		areas = append(areas, string(l))
+	}
+	return append(areas, ids...)
+}
+
+// suggestion proposes a known name for an unknown one: the same name in another case, the section with this number, a name with few other
+// characters, or the id that has the most words in common with it.
 func suggestion(name string, checks []Check) string {
 	for _, form := range []string{strings.ToLower(name), "RFC7644-" + name, "RFC7643-" + name} {
 		if slices.ContainsFunc(checks, func(c Check) bool { return c.named(form) }) {
 			return fmt.Sprintf("; did you mean %q?", form)
 		}
+	}
+	if best := similar.Hint(name, names(checks)); best != "" {
+		return best
 	}
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '-' || r == '_' })
 	score := func(c Check) int {

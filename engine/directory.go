@@ -42,8 +42,10 @@ type Directory interface {
 
 // UserState is the desired state of a user on a target.
 type UserState struct {
-	Want     Want
-	UserName string // the value of Target.UserNameAttribute
+	Want Want
+	// UserName is the value by which the engine looks up the account, in the attribute Target.UserNameAttribute. Default: the name of the
+	// account on the target, as last seen (State.RemoteName).
+	UserName string
 	// Resource has the mapped attributes including externalId, without id, meta, active, groups and password. May be nil unless Want is
 	// Active.
 	Resource *scim.Resource

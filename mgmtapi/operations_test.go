@@ -514,6 +514,8 @@ func TestOperationsDocument_UpToDate(t *testing.T) {
 
 const operationsHead = `# Operations of the management API
 
+This page is for authors of API clients who search for an operation, and for developers who add one.
+
 This page lists every operation of the specification of the management API by section. The column "Id" has the id of the operation in the
 operation table of the code, and the column "Succeeded in" has the tests in which the operation succeeded. The tests record the ` +
 	`operations (` + "`testdata/operations.txt`" + ` of each package), and

@@ -129,7 +129,8 @@ func Markdown(w io.Writer, m *Matrix) error {
 	b := bufio.NewWriter(w)
 	p := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	p("# SCIM conformance of %s\n", counted.Of(len(m.Products), "product"))
-	p("A number in parentheses is a cause of findings. The section of the product lists its causes by number.\n")
+	p("This page is for readers who compare SCIM servers. A number in parentheses is a cause of findings. The section of the product lists " +
+		"its causes by number.\n")
 	p("| Product | Version | Set-up | Tested | Suite | Checks |\n|---|---|---|---|---|---|")
 	for _, e := range m.Products {
 		p("| %s | %s | %s | %s | %s | %s |", text(e.Name), text(e.Version), text(e.Setup), day(e.Tested), text(e.Suite), counts(e.Outcomes))

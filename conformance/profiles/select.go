@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // RFC is the name in [Select] for all checks, and Everything that for all checks and all clients.
@@ -47,7 +48,8 @@ func byName(name string) ([]conformance.Profile, error) {
 			return []conformance.Profile{p}, nil
 		}
 	}
-	return nil, &conformance.UsageError{Problem: fmt.Sprintf("unknown profile %q: profiles are %s", name, strings.Join(Names(), ", "))}
+	return nil, &conformance.UsageError{Problem: fmt.Sprintf("unknown profile %q: profiles are %s%s", name, strings.Join(Names(), ", "),
+		similar.Hint(name, Names()))}
 }
 
 // Names returns the names that [Select] accepts: RFC, the ids of all profiles, and Everything.

@@ -5,14 +5,17 @@ package waivers
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // A List contains waivers in the order of their file. A nil List waives nothing.
@@ -74,7 +77,7 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 			Waiver: conformance.Waiver{Check: r.Check, Match: r.Match, Reason: strings.TrimSpace(r.Reason), Ticket: r.Ticket, Owner: r.Owner}}
 		switch {
 		case !ids[r.Check]:
-			return nil, where + ": unknown check"
+			return nil, where + ": unknown check" + similar.Hint(r.Check, slices.Sorted(maps.Keys(ids)))
 		case entry.Reason == "":
 			return nil, where + ": reason is missing"
 		}

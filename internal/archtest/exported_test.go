@@ -41,7 +41,7 @@ func TestPublicPackages_NeedNoInternalTypes(t *testing.T) {
 	}))
 }
 
-// TestPackages_PublicOrInternal checks that a package that other modules can import is in Public or in NotYetInternal.
+// TestPackages_PublicOrInternal checks that a package that other modules can import is in Public.
 func TestPackages_PublicOrInternal(t *testing.T) {
 	files, err := Scan(root)
 	require.NoError(t, err)
@@ -49,25 +49,17 @@ func TestPackages_PublicOrInternal(t *testing.T) {
 	for _, f := range files {
 		packages[f.Package] = true
 	}
-	matches := func(p string) func(string) bool { return func(pattern string) bool { return match(p, pattern) } }
 	for p := range packages {
 		if p == "." || strings.HasPrefix(p, "cmd/") || strings.HasPrefix(p, "examples/") || strings.Contains("/"+p+"/", "/internal/") {
 			require.NotContains(t, Public, p)
 			continue
 		}
-		if !slices.Contains(Public, p) && !slices.ContainsFunc(NotYetInternal, matches(p)) {
+		if !slices.Contains(Public, p) {
 			t.Errorf("%s can be imported by other modules: add it to Public in public.go or move it below internal", p)
 		}
 	}
 	for _, p := range Public {
 		require.True(t, packages[p], "%s is public and does not exist", p)
-	}
-	for _, pattern := range NotYetInternal {
-		left := false
-		for p := range packages {
-			left = left || match(p, pattern) && !slices.Contains(Public, p) && !strings.Contains(p, "/internal/")
-		}
-		require.True(t, left, "%s is internal: remove it from NotYetInternal", pattern)
 	}
 }
 

@@ -13,11 +13,5 @@ var Public = []string{
 	"conformance", "conformance/causes", "conformance/checks", "conformance/clientgrade", "conformance/conformancetest", "conformance/lint",
 	"conformance/matrix", "conformance/observed", "conformance/profiles", "conformance/report", "conformance/requirements",
 	"conformance/waivers",
-	"mgmtapi", "fixtures",
-}
-
-// NotYetInternal lists the packages outside internal directories that are not intended for other modules. No package may be added to this
-// list.
-var NotYetInternal = []string{
-	"mgmtapi/mgmtapitest", // the tests of the sandbox import this package; its functions take types of internal packages
+	"mgmtapi", "mgmtapi/mgmtapitest", "fixtures",
 }

@@ -28,7 +28,7 @@ var Rules = []Rule{
 		Why: "the protocol package is the lowest layer and must be usable alone; the standard library lacks the tables of Unicode and of " +
 			"languages"},
 	{Package: "fixtures", Why: "fixtures are data without dependencies, which any package may import"},
-	{Package: "internal/expression", Why: "mappings, rules, templates and claims share one language, which does not depend on them"},
+	{Package: "internal/expression", May: []string{"internal/similar"}, Why: "mappings, rules, templates and claims share one language, which does not depend on them"},
 	{Package: "internal/egress", Why: "all clients share one policy of allowed addresses"},
 	{Package: "internal/seal", StdlibOnly: true,
 		Why: "the management API and the sandbox encrypt secrets at rest in the same way, and the cipher does not depend on what it encrypts"},
@@ -38,6 +38,7 @@ var Rules = []Rule{
 	{Package: "internal/outage", StdlibOnly: true, Why: "servers recognize the error of a database without its driver or store"},
 	{Package: "internal/docpages", StdlibOnly: true, Why: "the pages are run with the commands that they name, not with packages"},
 	{Package: "internal/thirdparty", Why: "the list of modules comes from the go command, not from packages"},
+	{Package: "internal/similar", StdlibOnly: true, Why: "the similarity of names does not depend on what they name"},
 	{Package: "internal/counted", StdlibOnly: true, Why: "texts with numbers do not depend on what is counted"},
 	{Package: "internal/openapi", StdlibOnly: true, Why: "the parts of an OpenAPI document do not depend on the API that one describes"},
 	{Package: "internal/rest", May: []string{"internal/openapi", "internal/outage", "scim"}, Tests: []string{"internal/docstore"},
@@ -190,12 +191,13 @@ var Rules = []Rule{
 	{Package: "scimserver/sqlstore", May: []string{"scimserver", "scim/...", "internal/docstore", "internal/scimstore", "internal/sqldb"},
 		Tests: append([]string{"scimserver/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the only part of the server that depends on a database"},
-	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/...", "internal/outage", "internal/rawjson", "internal/uuid"},
+	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/...", "internal/outage", "internal/rawjson", "internal/similar", "internal/uuid"},
 		Tests: append([]string{"internal/docstore", "internal/scimstore", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the reference server is embedded with any store and must not depend on its clients"},
 
 	{Package: "internal/look", StdlibOnly: true, Why: "the design of pages depends neither on the suite nor on the console"},
-	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "scim/wirelog", "internal/counted", "internal/look"},
+	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "scim/wirelog", "internal/counted", "internal/look",
+		"internal/similar"},
 		Why: "expected results are literals or computed by the suite itself; sharing filter or patch code with a server would hide a bug on " +
 			"both sides"},
 
@@ -257,24 +259,24 @@ var Rules = []Rule{
 	}, Why: "the parts that long-running programs share do not depend on these programs"},
 	{Package: "cmd/internal/daemon", May: []string{
 		"cmd/internal/console/...", "cmd/internal/serving", "engine/...", "internal/counted", "internal/egress",
-		"internal/enginestore", "internal/rest", "internal/sqldb/...",
+		"internal/enginestore", "internal/rest", "internal/similar", "internal/sqldb/...",
 	}, Tests: []string{"cmd/internal/cli", "internal/sqldb/sqldbtest"},
 		Why: "the engine as a service has no management API and no SCIM server"},
 	{Package: "cmd/internal/sandbox/...", May: []string{
 		"cmd/internal/...", "conformance/...", "engine/...", "fixtures", "internal/...", "mgmtapi", "scim/...", "scimserver/...",
 	}, Tests: []string{"mgmtapi/mgmtapitest"},
 		Why: "the composition root imports everything, but of the management API only what embedders import, and internal/sandboxport"},
-	{Package: "cmd/internal/cli/frame", Why: "the common code of both command lines: parsing, help and exit codes"},
+	{Package: "cmd/internal/cli/frame", May: []string{"internal/similar"}, Why: "the common code of both command lines: parsing, help and exit codes"},
 	{Package: "cmd/internal/cli/manual", Tests: []string{"internal/alltest"},
 		Why: "completion scripts and manual pages follow from the commands of any program"},
 	{Package: "cmd/internal/cli/conform",
 		May: []string{
 			"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/cli/manual", "cmd/internal/mockserver", "cmd/internal/scheme",
-			"scimserver/quirks", "internal/counted",
+			"scimserver/quirks", "internal/counted", "internal/similar",
 		},
 		Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "cmd/internal/cli/...", May: []string{
-		"cmd/internal/bench", "cmd/internal/cli/...", "cmd/internal/daemon", "cmd/internal/doctor", "internal/counted", "cmd/internal/scheme",
+		"cmd/internal/bench", "cmd/internal/cli/...", "cmd/internal/daemon", "cmd/internal/doctor", "internal/counted", "internal/similar", "cmd/internal/scheme",
 		"cmd/internal/serving", "internal/errtext",
 		"cmd/internal/sandbox/...", "engine", "engine/control/client",
 		"scim/lenient", "scimserver/...", "mgmtapi", "internal/docstore", "internal/rest", "internal/sqldb/...",

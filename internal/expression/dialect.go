@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // words are spelled differently in the library. Both spellings have the same length, so that positions in errors are correct.
@@ -218,6 +220,15 @@ func suggestion(name string) string {
 				return "; did you mean " + f.name + "?"
 			}
 		}
+	}
+	var names []string
+	for _, f := range functions {
+		if !f.hidden {
+			names = append(names, f.name)
+		}
+	}
+	if best := similar.Name(name, names); best != "" {
+		return "; did you mean " + best + "?"
 	}
 	return ""
 }

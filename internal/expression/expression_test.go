@@ -99,6 +99,7 @@ func TestCompile_Errors(t *testing.T) {
 		`NOT user.nothing`:              "unknown field nothing", `users.login == "x" OR true`: "at character 1: unknown name users",
 		`isMemberOfGroup(groups)`:     "unknown name groups",
 		`1 + String.tolowercase("a")`: "at character 5: unknown function String.tolowercase; did you mean String.toLowerCase?",
+		`String.toUperCase("a")`:      "at character 1: unknown function String.toUperCase; did you mean String.toUpperCase?",
 		`toUpperCase("a")`:            "at character 1: unknown function toUpperCase; did you mean String.toUpperCase?",
 		`String.len(5)`:               "cannot use int", `String.len("a", "b")`: "too many arguments",
 		`String.substring("a")`: "not enough arguments", `isMemberOfGroup()`: "not enough arguments",

@@ -98,6 +98,8 @@ func Page(documents []Document, tests []Test) string {
 
 const introduction = `# Requirements of the management documents
 
+This page is for users who judge how far the management API satisfies its documents, and for developers who change it.
+
 The management API and the provisioning client follow three documents, which this page cites as A, B and C. Each row has one ` +
 	`statement of a document and the tests that prove it.
 A test of ` + "`internal/statements`" + ` generates this page, and fails if a statement has no test. The doc comment of a test names ` +

@@ -1,6 +1,7 @@
 package mgmtapitest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model/modeltest"
 )
@@ -20,9 +22,28 @@ type Store struct {
 	deps model.Deps
 }
 
-// Open opens the documents of a management API. It creates the tables that the database lacks.
-func Open(t testing.TB, db *sqldb.DB) *Store {
+// Open opens the documents of the management API that mgmtapi.Open opens with the same options. It creates the tables that the database
+// lacks. Only the options of the database are used: DB, Readers, Dialect, Schema, Prefix, NoPrefix and Updater.
+func Open(t testing.TB, o mgmtapi.Options) *Store {
 	t.Helper()
+	in := sqldb.Options{Dialect: sqldb.Postgres, Writer: o.DB, Readers: o.Readers, Borrowed: true}
+	if o.Dialect == mgmtapi.SQLite {
+		in.Dialect, in.GroupCommit = sqldb.SQLite, o.Updater == nil
+	}
+	if o.Updater != nil {
+		in.Updater = func(ctx context.Context, fn func(tx sqldb.Execer) error) error {
+			return o.Updater(ctx, func(tx mgmtapi.Tx) error { return fn(tx) })
+		}
+	}
+	if !o.NoPrefix || o.Schema != "" {
+		names, err := sqldb.Embedded(in.Dialect, o.Schema, o.Prefix)
+		require.NoError(t, err)
+		in.Names, err = names.Located(t.Context(), o.DB, in.Dialect)
+		require.NoError(t, err)
+	}
+	db, err := sqldb.New(in)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return &Store{t: t, deps: modeltest.Deps(t, db, nil)}
 }
 

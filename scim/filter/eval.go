@@ -20,10 +20,10 @@ import (
 //     any element.
 //   - ne is "not eq": on multi-valued attributes no element may be equal, and unassigned attributes match. "eq null" is "not
 //     pr", "ne null" is pr. (The RFC leaves these open.)
-//   - An attribute that the type does not define, or that is never returned, has no value. Every comparison with it is false, including
-//     ne, so that a misspelled name does not select everything.
+//   - Every comparison with an attribute that the type does not define, or that is never returned, is false, including pr, ne and "eq
+//     null". "not" inverts it like any other comparison, so that "not (misspelled pr)" matches every resource.
 //
-// An expression that Check rejects evaluates to false.
+// Call [Check] first: of an expression that Check rejects, only the part with the error is false.
 func Eval(e Expr, r *scim.Resource, rt *schema.ResourceType) bool {
 	matches, _ := NewMatcher(e, rt).Match(r)
 	return matches

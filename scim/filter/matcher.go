@@ -9,7 +9,7 @@ import (
 // each resource. It is immutable, so several goroutines may use it.
 type Matcher struct{ test test }
 
-// NewMatcher returns the matcher of a filter. An expression that [Check] rejects matches no resource.
+// NewMatcher returns the matcher of a filter. Call [Check] first: the part of a filter that Check rejects is false, see [Eval].
 func NewMatcher(e Expr, rt *schema.ResourceType) *Matcher { return &Matcher{resourceTest(e, rt)} }
 
 // Match reports whether the resource matches, see [Eval]. work is the number of values that were compared; a string longer than 256 bytes
@@ -21,7 +21,8 @@ func (m *Matcher) Match(r *scim.Resource) (matches bool, work int) {
 // ElementMatcher is a value filter that is prepared for the elements of one attribute. It is immutable, so several goroutines may use it.
 type ElementMatcher struct{ test test }
 
-// NewElementMatcher returns the matcher of a value filter. An expression that [CheckElement] rejects matches no element.
+// NewElementMatcher returns the matcher of a value filter. Call [CheckElement] first: the part of a filter that CheckElement rejects is
+// false.
 func NewElementMatcher(e Expr, a *schema.Attribute) *ElementMatcher {
 	return &ElementMatcher{elementTest(e, a)}
 }

@@ -101,7 +101,7 @@ func (s *Switch) SetShared(shared Shared, settings ...Setting) error {
 	for _, set := range sorted {
 		q, ok := Lookup(set.Name)
 		if !ok {
-			return fmt.Errorf("unknown quirk %q", set.Name)
+			return unknown(set.Name)
 		}
 		text := set.String()
 		if seen[text] {

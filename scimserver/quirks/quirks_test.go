@@ -356,6 +356,7 @@ func TestParse_RoundTripAndErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"no-such":           `unknown quirk "no-such"`,
+		"no-putt":           `unknown quirk "no-putt"; did you mean "no-put"?`,
 		"no-patch=1":        "has no argument",
 		"patch-members=0":   "number from 1",
 		"patch-members=":    "number from 1",

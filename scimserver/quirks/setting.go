@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // Argument describes the argument of a quirk, which follows its name after "=".
@@ -60,13 +62,22 @@ const DefaultProbability = 0.1
 
 const defaultSeed = 1
 
+// unknown returns the error of a setting with an unknown name.
+func unknown(name string) error {
+	var names []string
+	for _, q := range All() {
+		names = append(names, q.Name)
+	}
+	return fmt.Errorf("unknown quirk %q%s", name, similar.Hint(name, names))
+}
+
 // Parse reads a setting: NAME or NAME=ARGUMENT, for chaos followed by any of ",p=PROBABILITY", ",seed=N", ",times=N" and ",method=METHOD".
 func Parse(text string) (Setting, error) {
 	head, options, _ := strings.Cut(text, ",")
 	name, argument, given := strings.Cut(head, "=")
 	q, ok := Lookup(name)
 	if !ok {
-		return Setting{}, fmt.Errorf("unknown quirk %q", name)
+		return Setting{}, unknown(name)
 	}
 	s := Setting{Name: name, Argument: argument}
 	if !given {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -13,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/scimwright/scimwright/internal/similar"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver/quirks"
@@ -262,7 +265,7 @@ func members(n ast.Node, known map[string]reader) error {
 	return pairs(n, func(name, value ast.Node) error {
 		read, ok := known[scalar(name)]
 		if !ok {
-			return at(name, fmt.Errorf("unknown member %q", scalar(name)))
+			return at(name, fmt.Errorf("unknown member %q%s", scalar(name), similar.Hint(scalar(name), slices.Sorted(maps.Keys(known)))))
 		}
 		return read(value)
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -17,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
 	"github.com/scimwright/scimwright/internal/errtext"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // Exit codes of all commands. The conformance commands use 1 for findings.
@@ -85,10 +87,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		return *exit
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
+		fmt.Fprintf(stderr, "%s: %s\n%s\n", program, frame.Problem(err), frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel)},
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel, lookupEnv)},
 		&engine.Invocation{Context: ctx, Stdin: os.Stdin, Stdout: stdout})
 	var usage *frame.UsageError
 	switch {
@@ -109,14 +111,35 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 // newParser returns the parser of the commands. It calls exit if it has handled the arguments completely.
 func newParser(cmds *commands, stdout, stderr io.Writer, exit func(code int)) (*kong.Kong, error) {
 	return kong.New(cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)}, flagHelp,
-		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(exit))
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), kong.MapperFunc(decodeLevel)), kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(exit))
 }
 
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+// decodeLevel parses the value of a flag for the level of log messages.
+func decodeLevel(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("level", &text); err != nil {
+		return err
+	}
+	var level slog.Level
+	if level.UnmarshalText([]byte(text)) != nil {
+		levels := []string{"debug", "info", "warn", "error"}
+		return fmt.Errorf("level must be one of %s, but is %q%s", strings.Join(levels, ", "), text, similar.Hint(text, levels))
+	}
+	target.Set(reflect.ValueOf(level))
+	return nil
+}
+
+// newLogger returns a logger that writes lines for a terminal, with colors unless NO_COLOR is set, and JSON elsewhere.
+func newLogger(w io.Writer, level slog.Level, lookupEnv func(string) (string, bool)) *slog.Logger {
 	if frame.IsTerminal(w) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
+		noColor, _ := lookupEnv("NO_COLOR")
+		return slog.New(terminalHandler(w, level, noColor != ""))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func terminalHandler(w io.Writer, level slog.Level, noColor bool) slog.Handler {
+	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: noColor})
 }
 
 type conformCommand struct {

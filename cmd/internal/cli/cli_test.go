@@ -41,6 +41,8 @@ func TestExitCodesAndTexts(t *testing.T) {
 	missing, wrong, main := filepath.Join(dir, "missing.json"), filepath.Join(dir, "wrong.yaml"), filepath.Join(dir, "main.yaml")
 	require.NoError(t, os.WriteFile(wrong, []byte("tenants:\n  acme:\n    tokens: [x]\n    quirk: [no-put]\n"), 0o600))
 	require.NoError(t, os.WriteFile(main, []byte("tenants: {default: {tokens: [x]}}"), 0o600))
+	policy := filepath.Join(dir, "policy.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte("egress: pubic\n"), 0o600))
 	tests := []struct {
 		name   string
 		args   []string
@@ -102,7 +104,16 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"a token that a header cannot contain", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "",
 			"visible ASCII"},
 		{"an unknown address policy", []string{"sandbox", "--egress", "all"}, cli.ExitUsage, "",
-			`--egress must be one of "any","private","public"`},
+			`--egress must be one of any, private, public, but is "all"`},
+		{"a misspelled address policy", []string{"serve", "engine", "--egress", "pubic"}, cli.ExitUsage, "", `; did you mean "public"?`},
+		{"an address without TLS", []string{"serve", "engine", "--listen", "0.0.0.0:0", "--db", "sqlite:" + dir + "/x.db"}, cli.ExitUsage, "",
+			"TLS is required: other machines can reach 0.0.0.0:0"},
+		{"a configuration with an unknown address policy", []string{"serve", "engine", "--listen", "127.0.0.1:notaport", "--config", policy}, cli.ExitUsage,
+			"", `unknown address policy "pubic"`},
+		{"a misspelled level", []string{"--log-level", "wran", "version"}, cli.ExitUsage, "",
+			`--log-level: level must be one of debug, info, warn, error, but is "wran"; did you mean "warn"?`},
+		{"a misspelled quirk", []string{"serve", "scim", "--quirk", "no-putt"}, cli.ExitUsage, "", `; did you mean "no-put"?`},
+		{"a misspelled argument", []string{"openapi", "managment"}, cli.ExitUsage, "", `; did you mean "management"?`},
 		{"a metrics token that a header cannot contain", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
 		{"the same for the SCIM server", []string{"serve", "scim", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
 		{"a metrics address in use", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", usedAddress(t)}, cli.ExitFailure,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -81,6 +82,9 @@ func (c *serveEngineCommand) Run(in *invocation) error {
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	d, err := daemon.Start(in.ctx, o)
+	if errors.Is(err, daemon.ErrNoTLS) {
+		return frame.Usage(err.Error())
+	}
 	if err != nil {
 		return in.startFailed(err)
 	}

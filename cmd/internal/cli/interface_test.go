@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,4 +65,17 @@ func commandsIn(overview string) (all []string) {
 		}
 	}
 	return all
+}
+
+func TestCompletion_OffersValues(t *testing.T) {
+	code, script, stderr := run(t.Context(), "completion", "bash")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	for _, flag := range []string{
+		"' serve scim --quirk'", "' serve scim --lenient'", "' sandbox --quirk'", "' sandbox --egress'", "' conform run --profile'",
+		"' conform run --only'", "' conform run --level'", "' conform mock --server'", "' conform mock --quirk'", "' conform mock --contract'",
+		"' conform mock --scenario'", "' conform lint --as'", "' engine token create --scope'", "' engine halt --op'",
+	} {
+		require.Regexp(t, regexp.QuoteMeta(flag)+`\)\n +COMPREPLY=\(\$\(compgen -W '[a-zA-Z]`, script)
+	}
+	require.Contains(t, script, "mkdir -p ~/.local/share/bash-completion/completions\n")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/cli/manual"
+	"github.com/scimwright/scimwright/scim/lenient"
 )
 
 type completionCommand struct {
@@ -20,7 +21,9 @@ func (c completionCommand) Run(in *invocation, parsed *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	return manual.Completion(in.stdout, c.Shell, app)
+	lists := conform.Lists()
+	lists["leniencies"] = lenient.All.Names()
+	return manual.Completion(in.stdout, c.Shell, app, lists)
 }
 
 type manCommand struct{}

@@ -75,3 +75,22 @@ func TestCommands_WrongScheme(t *testing.T) {
 		}
 	}
 }
+
+// A request of the sandbox API to the address of serve engine is rejected like one with an unknown token.
+func TestRemote_URLOfServiceWithoutPrefix(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"errorCode":"E0000011","errorSummary":"Invalid token provided","errorCauses":[]}`))
+	}))
+	t.Cleanup(func() { service.Close(); http.DefaultClient.CloseIdleConnections() })
+	for _, command := range [][]string{{"console", "link"}, {"token", "create"}, {"engine", "apps"}} {
+		code, _, stderr := run(t.Context(), append(command, "--url", service.URL, "--api-token", "t")...)
+		require.Equal(t, cli.ExitFailure, code)
+		require.Contains(t, stderr, "401 E0000011: Invalid token provided\n", "no JSON")
+		require.Contains(t, stderr, "it must end with /engine/v1")
+	}
+	code, _, stderr := run(t.Context(), "token", "create", "--url", service.URL+"/engine/v1", "--api-token", "t")
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, stderr, "scimwright engine token create")
+}

@@ -145,7 +145,7 @@ type sandboxCommand struct {
 	metricsFlags
 	consoleFlags
 	Guard   int      `help:"${guard}" placeholder:"N"`
-	Quirk   []string `help:"Simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
+	Quirk   []string `help:"Simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
 	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2 (docs/howto/tenants.md)." placeholder:"FILE"`
 }
 
@@ -213,9 +213,9 @@ type serveSCIMCommand struct {
 	Token     []string `help:"${token}" placeholder:"TOKEN[;OPTION...]" env:"SCIMWRIGHT_SCIM_TOKEN"`
 	ReadToken []string `help:"Same as --token with the option read-only (repeatable)." name:"read-token" placeholder:"TOKEN[;OPTION...]"`
 	Strict    bool     `help:"Reject nonstandard requests, including those that known clients send." xor:"leniency"`
-	Lenient   []string `help:"Accept only this nonstandard input (docs/reference/leniencies.md)." placeholder:"NAME,..." xor:"leniency"`
+	Lenient   []string `help:"Accept only this nonstandard input (docs/reference/leniencies.md)." placeholder:"NAME,..." xor:"leniency" complete:"@leniencies"`
 	Schemas   string   `help:"Also serve the resource types and extensions in *.json of this directory." placeholder:"DIR" type:"existingdir"`
-	Quirk     []string `help:"Quirk of the server, a simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
+	Quirk     []string `help:"Quirk of the server, a simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
 	Tenants   string   `help:"${tenants}" placeholder:"FILE"`
 	TLSCert   string   `help:"PEM file with the certificate chain; enables TLS." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
 	TLSKey    string   `help:"PEM file with the key of the certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
@@ -21,6 +22,9 @@ func (c *tokenCreateCommand) Run(in *invocation) error {
 	api, err := c.Client()
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(api.BaseURL, remote.ServicePrefix) {
+		return frame.Usage("this command is for the sandbox; for serve engine, use scimwright engine token create")
 	}
 	if c.User == "" {
 		c.User = "me"

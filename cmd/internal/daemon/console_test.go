@@ -147,6 +147,8 @@ func TestConsole_LoginLinkOnTerminal(t *testing.T) {
 		d.PrintWelcome(&welcome)
 		require.Contains(t, welcome.String(), "/console/")
 		require.Equal(t, terminal, strings.Contains(welcome.String(), "code="), welcome.String())
+		link := "scimwright console link --url " + d.Ready().EngineURL + " --api-token TOKEN"
+		require.Equal(t, terminal, strings.Contains(welcome.String(), link), welcome.String())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"github.com/scimwright/scimwright/engine/webhooks"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // Ready contains the addresses of a running daemon and, if it was created in this start, the admin token. It is the content of the ready
@@ -189,6 +191,22 @@ func (d *Daemon) start(ctx context.Context, o Options) error {
 	return serving.WriteReady(o.ReadyFile, d.ready)
 }
 
+// ErrNoTLS is returned if other machines can reach the address and the daemon has no certificate.
+var ErrNoTLS = errors.New("TLS is required")
+
+// readClientCA reads the certificates that sign those of clients.
+func readClientCA(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("certificates of clients: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("certificates of clients: %s contains none in PEM format", file)
+	}
+	return pool, nil
+}
+
 // listen opens the address, and returns the configuration of TLS. Without TLS, only a loopback address is allowed.
 func (d *Daemon) listen(ctx context.Context) (net.Listener, *tls.Config, error) {
 	o := d.options
@@ -197,14 +215,10 @@ func (d *Daemon) listen(ctx context.Context) (net.Listener, *tls.Config, error) 
 		return nil, nil, err
 	}
 	if o.ClientCA != "" {
-		pem, err := os.ReadFile(o.ClientCA)
-		if err != nil {
-			return nil, nil, fmt.Errorf("certificates of clients: %w", err)
+		if secure.ClientCAs, err = readClientCA(o.ClientCA); err != nil {
+			return nil, nil, err
 		}
-		secure.ClientCAs, secure.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
-		if !secure.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, nil, fmt.Errorf("certificates of clients: %s contains none in PEM format", o.ClientCA)
-		}
+		secure.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	listener, err := serving.Listen(ctx, o.Listen, "--listen")
 	if err != nil {
@@ -212,8 +226,8 @@ func (d *Daemon) listen(ctx context.Context) (net.Listener, *tls.Config, error) 
 	}
 	if secure == nil && !o.BehindProxy && !serving.OnLoopback(listener.Addr()) {
 		_ = listener.Close()
-		return nil, nil, fmt.Errorf("other machines can reach %s, and tokens would be sent to it without TLS: set --tls-cert and --tls-key, or "+
-			"--behind-proxy if a proxy terminates TLS", o.Listen)
+		return nil, nil, fmt.Errorf("%w: other machines can reach %s, and tokens would be sent to it in plaintext; set --tls-cert and --tls-key, "+
+			"or --behind-proxy if a proxy terminates TLS", ErrNoTLS, o.Listen)
 	}
 	return listener, secure, nil
 }
@@ -319,17 +333,26 @@ func withoutTenant(app string) string {
 // on a loopback address.
 func egressOf(name string, listening net.Addr) (engine.Egress, error) {
 	policy := engine.Egress{Range: engine.EgressRange(name)}
-	switch egress.Range(name) {
-	case egress.Any, egress.Private, egress.Public:
-	case "":
+	if err := checkEgress(name); err != nil {
+		return policy, err
+	}
+	if name == "" {
 		policy.Range = engine.EgressPrivate
 		if serving.OnLoopback(listening) {
 			policy.Range = engine.EgressAny
 		}
-	default:
-		return policy, fmt.Errorf("unknown address policy %q: use %s, %s or %s", name, egress.Any, egress.Private, egress.Public)
 	}
 	return policy, nil
+}
+
+// checkEgress returns an error if a policy for addresses is neither known nor empty.
+func checkEgress(name string) error {
+	known := []string{string(egress.Any), string(egress.Private), string(egress.Public)}
+	if name == "" || slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("unknown address policy %q: use %s, %s or %s%s", name, egress.Any, egress.Private, egress.Public,
+		similar.Hint(name, known))
 }
 
 // Ready returns the addresses of the daemon.

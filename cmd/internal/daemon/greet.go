@@ -20,7 +20,7 @@ func (d *Daemon) printConsole(w io.Writer) {
 		fmt.Fprintf(w, "console       %s\n", d.ready.ConsoleURL)
 	case d.options.TokenElsewhere:
 		fmt.Fprintf(w, "console       %s\n              (logs in once, within an hour; later, log in with a token, or print a new link with\n"+
-			"              \"scimwright console link --api-token TOKEN\")\n", d.ready.ConsoleURL)
+			"              \"scimwright console link --url %s --api-token TOKEN\")\n", d.ready.ConsoleURL, d.ready.EngineURL)
 	case d.options.ReadyFile != "":
 		fmt.Fprintf(w, "console       %s%s/   (log in with a token, or with the link in the file %s)\n", d.ready.BaseURL, consoleBase,
 			d.options.ReadyFile)

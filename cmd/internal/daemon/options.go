@@ -236,6 +236,14 @@ func (o Options) check() error {
 	if o.ClientCA != "" && o.TLSCert == "" {
 		return errors.New("certificates of clients require TLS: set the certificate and the key of the daemon, too")
 	}
+	if o.ClientCA != "" {
+		if _, err := readClientCA(o.ClientCA); err != nil {
+			return err
+		}
+	}
+	if err := checkEgress(o.Egress); err != nil {
+		return err
+	}
 	if o.Audit.Age < 0 || o.Audit.Rows < 0 {
 		return errors.New("the limits of the audit log must be positive")
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	yamltoken "github.com/goccy/go-yaml/token"
+
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // maxDepth is the maximum nesting of a file.
@@ -246,34 +249,5 @@ func members(t reflect.Type, known map[string]reflect.Type) {
 // suggestion returns a hint to a similar name, or else to all names.
 func suggestion(name string, known []string) string {
 	slices.Sort(known)
-	best, distance := "", len(name)/3+2
-	for _, k := range known {
-		if n := edits(strings.ToLower(name), strings.ToLower(k)); n < distance {
-			best, distance = k, n
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	return "; known are: " + strings.Join(known, ", ")
-}
-
-// edits returns the number of characters to insert, delete or replace between two names (Levenshtein).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return cmp.Or(similar.Hint(name, known), "; known are: "+strings.Join(known, ", "))
 }

@@ -63,5 +63,5 @@ func fillEveryone(b *testing.B, databaseURL string, n int) (group string) {
 	db, err := sqlopen.Open(b.Context(), databaseURL, sqlopen.Options{})
 	require.NoError(b, err)
 	defer db.Close()
-	return mgmtapitest.Open(b, db).AddUsers(n)
+	return mgmtapitest.Open(b, sandbox.ManagementOptions(db)).AddUsers(n)
 }

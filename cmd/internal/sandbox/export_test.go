@@ -14,6 +14,9 @@ var TablesOf = tablesOf
 // WarnOfPlainText logs a warning if other machines can reach an address without TLS.
 var WarnOfPlainText = warnOfPlainText
 
+// ManagementOptions are the options of the management API in the database of a sandbox.
+var ManagementOptions = managementOptions
+
 // ConsolePages returns the paths of the pages of the console, in the form of http.ServeMux.
 func (s *Sandbox) ConsolePages() []string { return s.console.Pages() }
 

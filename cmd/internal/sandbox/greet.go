@@ -37,8 +37,8 @@ func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 	if s.options.ConsoleOpen {
 		fmt.Fprint(w, "\nEvery process on this machine can use the console without a login.\n")
 	} else {
-		fmt.Fprint(w, "\nThe address of the console logs in once, within an hour. Later, log in with the token of the management API,\n"+
-			"or print a new address with \"scimwright console link --api-token TOKEN\".\n")
+		fmt.Fprintf(w, "\nThe address of the console logs in once, within an hour. Later, log in with the token of the management API,\n"+
+			"or print a new address:\n  scimwright console link --url %s --api-token %s\n", r.BaseURL, r.APIToken)
 	}
 
 	if len(s.summary) > 0 {

@@ -37,7 +37,11 @@ func (c *APIClient) LoginLink(ctx context.Context, base, scheme string) (link st
 	case http.StatusNotFound:
 		return "", nil, errors.New("this server has no console: check --url, and whether the server was started with --no-console")
 	default:
-		return "", nil, fmt.Errorf("%s: %s", res.Status, strings.TrimSpace(string(body)))
+		err := apiError(req.Method, req.URL.Path, res.StatusCode, body)
+		if _, ok := errors.AsType[*APIError](err); !ok { // the console responds with text
+			err = fmt.Errorf("%s: %s", res.Status, strings.TrimSpace(string(body)))
+		}
+		return "", nil, err
 	}
 	var made console.NewLink
 	if err := json.Unmarshal(body, &made); err != nil {

@@ -33,7 +33,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T, db *sqldb.DB) *bench {
-	b := &bench{T: t, db: db, stored: mgmtapitest.Open(t, db)}
+	b := &bench{T: t, db: db, stored: mgmtapitest.Open(t, managementOptions(db))}
 	var err error
 	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)

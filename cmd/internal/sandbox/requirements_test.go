@@ -90,6 +90,8 @@ func TestRequirements_ProvedOrJustified(t *testing.T) {
 
 const requirementsIntroduction = `# Requirements
 
+This page is for users who judge the reference server or the conformance suite, and for developers who change one of them.
+
 This page lists the requirements of RFC 7643, RFC 7644 and RFC 9865 for servers, and the proof that the reference server (the SCIM ` +
 	`server of this module) satisfies each of them.
 A test generates the page. The test fails if a MUST has no proof, or if a SHOULD has neither a proof nor a reason. The column "Proved ` +

@@ -236,6 +236,6 @@ func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
 		return
 	}
 	log.WarnContext(ctx,
-		"SCIM is served to other machines without TLS, which RFC 7644 section 2 requires: tokens and personal data can be read on the network "+
+		"SCIM is served to other machines without TLS, which RFC 7644 section 7.2 requires: tokens and personal data can be read on the network "+
 			"unless a proxy terminates TLS; enable TLS with --tls-cert and --tls-key", "listen", addr.String())
 }

@@ -40,7 +40,7 @@ func TestSeed_ProvisionedAtStart(t *testing.T) {
 	s.PrintWelcome(t.Context(), &greeting)
 	text := greeting.String()
 	for _, part := range []string{r.BaseURL + "/api/v1", r.APIToken, r.SCIMURL, r.SCIMToken, "19 active users, 2 groups",
-		"10 active users, 1 deactivated, 1 group"} {
+		"10 active users, 1 deactivated, 1 group", "scimwright console link --url " + r.BaseURL + " --api-token " + r.APIToken} {
 		require.Contains(t, text, part)
 	}
 	lines := 0

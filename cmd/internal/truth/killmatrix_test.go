@@ -74,6 +74,8 @@ func count(r *conformance.Result, when func(conformance.CheckResult) bool) int {
 
 const killMatrixIntroduction = `# Kill matrix
 
+This page is for users who judge the conformance suite, and for developers who change its checks.
+
 This page shows which faults the checks of the conformance suite detect. A test generates it. The test runs the suite against three ` +
 	`kinds of servers:
 

@@ -138,20 +138,21 @@ func TestChecks_Complete(t *testing.T) {
 		}
 		require.False(t, seen[c.ID], "%s occurs twice", c.ID)
 		seen[c.ID] = true
-		require.Regexp(t, `^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`, c.ID)
-		require.NotEmpty(t, c.Title, c.ID)
+		require.Regexp(t, `^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`, c.ID, "an id is AREA.NAME in lower case")
+		require.NotEmpty(t, c.Title, "%s: set Title", c.ID)
 		require.False(t, strings.HasSuffix(c.Title, "."), "%s: the title ends with a full stop", c.ID)
-		require.NotEmpty(t, c.Why, c.ID)
-		require.NotEmpty(t, c.Fix, c.ID)
-		require.Equal(t, c.Watch == nil, c.Requests > 0, "%s: only a check with Watch sends no requests", c.ID)
-		require.NotEmpty(t, c.Requirements, c.ID)
+		require.NotEmpty(t, c.Why, "%s: set Why, the reason for the rule", c.ID)
+		require.NotEmpty(t, c.Fix, "%s: set Fix, what a developer of a server has to change", c.ID)
+		require.Equal(t, c.Watch == nil, c.Requests > 0, "%s: set either Requests, the number of requests, or Watch", c.ID)
+		require.NotEmpty(t, c.Requirements, "%s: set Requirements, the clauses that the check tests", c.ID)
 		for _, id := range c.Requirements {
 			_, ok := requirements.Lookup(id)
 			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalog.json", c.ID, id)
 		}
 		principal, _ := requirements.Lookup(c.Requirements[0])
 		if strong := principal.Level == requirements.Must || principal.Level == requirements.MustNot; !strong || principal.Basis == "reading" {
-			assert.NotEqual(t, conformance.Must, c.Level, "%s is a MUST, but %s is not", c.ID, principal.ID)
+			assert.NotEqual(t, conformance.Must, c.Level, "%s has the level must, but its first clause %s is not a MUST of the text: "+
+				"lower Level, or cite another clause first", c.ID, principal.ID)
 		}
 	}
 }

@@ -472,6 +472,8 @@ func (v variant) file(x exchange) string {
 
 const exchangesHead = `# Requests of each sequence
 
+This page is for developers of SCIM servers that the engine provisions, and for operators who read its requests.
+
 This page lists every sequence of the engine. A sequence consists of the requests that bring one user or group of a target into its ` +
 	`desired state
 ([engine.md](../reference/engine.md) defines the terms). There are rows for both styles and both fallbacks:

@@ -106,7 +106,7 @@ func describePostgres(ctx context.Context, databaseURL string) (Description, err
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // works with poolers
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return d, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+		return d, errors.New(strings.ReplaceAll(connectError{err}.Error(), "\n", " "))
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on the end of the connection
 	if err := conn.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('server_version_num')::int / 10000`).

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -41,7 +42,7 @@ func openPostgres(ctx context.Context, databaseURL string, o Options) (*sqldb.DB
 func AdjustMode(ctx context.Context, databaseURL string, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return err
+		return connectError{err}
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on the end of the connection
 	if strings.Contains(databaseURL, execMode+"=") {
@@ -57,3 +58,20 @@ func AdjustMode(ctx context.Context, databaseURL string, config *pgx.ConnConfig)
 	}
 	return nil
 }
+
+// connectError is an error of the driver with each line once: by default, the driver connects with TLS, then without, and reports both errors.
+type connectError struct{ error }
+
+// Error implements error.
+func (e connectError) Error() string {
+	var lines []string
+	for line := range strings.SplitSeq(e.error.Error(), "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the error of the driver.
+func (e connectError) Unwrap() error { return e.error }

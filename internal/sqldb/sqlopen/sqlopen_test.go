@@ -4,9 +4,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -82,6 +84,18 @@ func TestOpen_ErrorRedactsPassword(t *testing.T) {
 		require.Nil(t, db)
 		require.NotContains(t, err.Error(), "secret")
 	}
+}
+
+// The driver connects with TLS, then without.
+func TestOpen_ReportsErrorOnce(t *testing.T) {
+	const url = "postgres://u@127.0.0.1:1/db"
+	_, opened := sqlopen.Open(t.Context(), url, sqlopen.Options{})
+	_, described := sqlopen.Describe(t.Context(), url)
+	for _, err := range []error{opened, described} {
+		require.Equal(t, 1, strings.Count(err.Error(), "refused"), "%v", err)
+	}
+	var connect *pgconn.ConnectError
+	require.ErrorAs(t, opened, &connect)
 }
 
 func TestOpen_RejectsNonDatabase(t *testing.T) {

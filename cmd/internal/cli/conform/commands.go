@@ -107,7 +107,7 @@ func (c *listCommand) Run(in *invocation) error {
 }
 
 type explainCommand struct {
-	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28."`
+	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28." complete:"@checks"`
 	printed
 }
 
@@ -125,7 +125,7 @@ func (c *explainCommand) Run(in *invocation) error {
 	}
 	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(all)
 	if err != nil {
-		return usage("%v; no clause has this id. \"%s list\" lists the checks", err, in.program)
+		return usage("no clause has this id (\"%s list\" lists the checks): %v", in.program, err)
 	}
 	if c.AsJSON {
 		return listJSON(in, selected, fullJSON)

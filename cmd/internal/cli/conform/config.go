@@ -3,6 +3,7 @@ package conform
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // settings is a configuration file: long names of flags and their values.
@@ -56,7 +58,7 @@ func (s settings) apply(path string) kong.Option {
 		}
 		for name := range s {
 			if !known[name] {
-				return usage("--config %s: unknown flag %q", path, name)
+				return usage("--config %s: unknown flag %q%s", path, name, similar.Hint(name, slices.Sorted(maps.Keys(known))))
 			}
 			if !set[name] {
 				return usage("--config %s: %s must be true or false", path, name)

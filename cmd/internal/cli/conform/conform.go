@@ -86,7 +86,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 		return *done
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
+		fmt.Fprintf(stderr, "%s: %s\n%s\n", program, frame.Problem(err), frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
 	preferCredentials(parsed, lookupEnv)

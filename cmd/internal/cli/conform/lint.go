@@ -15,11 +15,12 @@ import (
 	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/counted"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 type lintCommand struct {
 	Files   []string `arg:"" name:"file" help:"JSON files, directories of *.json files, or - for standard input."`
-	As      string   `help:"Type of the documents: ${kinds}, or a schema URN. Default: by their schemas." placeholder:"KIND"`
+	As      string   `help:"Type of the documents: ${kinds}, or a schema URN. Default: by their schemas." placeholder:"KIND" complete:"@kinds"`
 	From    string   `help:"${fromHelp}" enum:"client,server,either" default:"either"`
 	Schema  []string `help:"${schemaHelp}" type:"path" placeholder:"FILE,..."`
 	Partial bool     `help:"Allow missing attributes, as in responses to requests that select attributes."`
@@ -86,7 +87,8 @@ func (c *lintCommand) options() (lint.Options, error) {
 	}
 	kind := func(k string) bool { return strings.EqualFold(k, c.As) }
 	if c.As != "" && !slices.ContainsFunc(lint.Kinds(), kind) && !strings.HasPrefix(strings.ToLower(c.As), "urn:") {
-		return opts, usage("--as: unknown document type %q: use %s, or the URN of a schema", c.As, strings.Join(lint.Kinds(), ", "))
+		return opts, usage("--as: unknown document type %q: use %s, or the URN of a schema%s", c.As, strings.Join(lint.Kinds(), ", "),
+			similar.Hint(c.As, lint.Kinds()))
 	}
 	return opts, nil
 }

@@ -2,12 +2,18 @@ package conform
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/cli/manual"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/lint"
+	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/conformance/profiles"
+	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
 type completionCommand struct {
@@ -19,7 +25,27 @@ func (c *completionCommand) Run(in *invocation, parsed *kong.Context) error {
 	if err := standalone(in.program, "completion"); err != nil {
 		return err
 	}
-	return manual.Completion(in.stdout, c.Shell, parsed.Model)
+	return manual.Completion(in.stdout, c.Shell, parsed.Model, Lists())
+}
+
+// Lists returns the values of flags and arguments that completion scripts offer, by the names in the tags complete.
+func Lists() map[string][]string {
+	var areas, ids, flaws []string
+	for _, c := range slices.Concat(checks.All(), observed.ClientChecks()) {
+		if !slices.Contains(areas, c.Area()) {
+			areas = append(areas, c.Area())
+		}
+		ids = append(ids, c.ID)
+	}
+	for _, q := range quirks.All() {
+		flaws = append(flaws, q.Name)
+	}
+	levels := []string{"must", "should", "interop", "may"}
+	split := func(names string) []string { return strings.Split(names, ", ") }
+	return map[string][]string{
+		"checks": slices.Concat(areas, ids), "contracts": split(contractNames()), "kinds": lint.Kinds(), "profiles": profiles.Names(),
+		"quirks": flaws, "scenarios": split(scenarioNames()), "selections": slices.Concat(areas, levels), "servers": split(mockNames()),
+	}
 }
 
 type manCommand struct{}

@@ -45,7 +45,7 @@ func (c *matrixCommand) Run(in *invocation) error {
 		}
 		form, known := matrix.WriterNamed(name)
 		if !known {
-			return usage("unknown form %q: forms are %s", name, pages())
+			return usage("unknown form %q: forms are %s%s", name, pages(), hint(name, pages()))
 		}
 		if path == "-" {
 			places = append(places, place{form, standardOutput{in.stdout}})

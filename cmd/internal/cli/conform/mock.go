@@ -21,11 +21,11 @@ import (
 type mockCommand struct {
 	outputs
 	printing
-	Scenario   string        `help:"${scenarioHelp}" default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
-	Contract   string        `help:"${contractHelp}" placeholder:"NAME"`
-	Quirk      []string      `help:"Simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
-	Server     []string      `help:"Servers to simulate, each a set of quirks: ${mocks}." placeholder:"NAME,..."`
-	Profile    []string      `help:"${mockProfileHelp}" placeholder:"CLIENT,..." default:"rfc" env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
+	Scenario   string        `help:"${scenarioHelp}" default:"joiner-mover-leaver" placeholder:"NAME|FILE" complete:"@scenarios"`
+	Contract   string        `help:"${contractHelp}" placeholder:"NAME" complete:"@contracts"`
+	Quirk      []string      `help:"Simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
+	Server     []string      `help:"Servers to simulate, each a set of quirks: ${mocks}." placeholder:"NAME,..." complete:"@servers"`
+	Profile    []string      `help:"${mockProfileHelp}" placeholder:"CLIENT,..." default:"rfc" env:"SCIM_CONFORMANCE_MOCK_PROFILE" complete:"@profiles"`
 	Listen     string        `help:"${listenHelp}" default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Token      string        `help:"Bearer token for the client. Default: random." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
 	Record     string        `help:"File for a recording of the exchanges, for the command judge." type:"path" placeholder:"FILE"`
@@ -72,7 +72,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	}
 	if contract := clientgrade.Contract(c.Contract); contract != "" {
 		if !slices.Contains(clientgrade.Contracts(), contract) {
-			return usage("--contract: unknown contract %q: contracts are %s", c.Contract, contractNames())
+			return usage("--contract: unknown contract %q: contracts are %s%s", c.Contract, contractNames(), hint(c.Contract, contractNames()))
 		}
 		scenario.Contract = contract
 	}
@@ -178,7 +178,7 @@ func (c *mockCommand) settings() ([]quirks.Setting, error) {
 	for _, name := range c.Server {
 		p, known := mockserver.ProfileNamed(name)
 		if !known {
-			return nil, usage("--server: unknown server %q: servers are %s", name, mockNames())
+			return nil, usage("--server: unknown server %q: servers are %s%s", name, mockNames(), hint(name, mockNames()))
 		}
 		texts = append(texts, p.Quirks...)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // outputs is the set of flags for reports in files.
@@ -108,7 +109,7 @@ func (o outputs) open(stdout io.Writer, p *printing) (files []outputFile, err er
 	for _, p := range places {
 		form, known := report.WriterNamed(p.form)
 		if !known {
-			return files, usage("--output: unknown form %q; forms are %s", p.form, forms())
+			return files, usage("--output: unknown form %q; forms are %s%s", p.form, forms(), hint(p.form, forms()))
 		}
 		if p.path == "-" {
 			files = append(files, outputFile{form, standardOutput{stdout}})
@@ -131,6 +132,9 @@ func forms() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// hint returns a hint to the name of a list, separated by commas, that is similar to an unknown one, or "".
+func hint(name, list string) string { return similar.Hint(name, strings.Split(list, ", ")) }
 
 // wantTraffic reports whether one of the reports has a form that contains every exchange, such as har.
 func wantTraffic(files []outputFile) bool {

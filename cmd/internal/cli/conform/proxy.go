@@ -21,8 +21,8 @@ import (
 // sides is the set of flags that select what is evaluated: the server or the client (the sides), and the checks.
 type sides struct {
 	Side []string `help:"Side to evaluate: server, client or both." enum:"server,client,both" default:"both"`
-	Only []string `help:"Select only these checks: ids, areas, levels, clauses or sections." placeholder:"ID,..."`
-	Skip []string `help:"Exclude these checks; same values as --only." placeholder:"ID,..."`
+	Only []string `help:"Select only these checks: ids, areas, levels, clauses or sections." placeholder:"ID,..." complete:"@selections"`
+	Skip []string `help:"Exclude these checks; same values as --only." placeholder:"ID,..." complete:"@selections"`
 }
 
 func (s sides) checks() ([]conformance.Check, error) {

@@ -64,7 +64,7 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 		return nil, err
 	}
 	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{next: api.HTTP.Transport}}
-	if strings.HasSuffix(api.BaseURL, servicePrefix) {
+	if strings.HasSuffix(api.BaseURL, remote.ServicePrefix) {
 		s.service = true
 		s.engine = client.New(api.BaseURL, api.Token)
 	} else {

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
 )
-
-// servicePrefix is the end of the URL of serve engine.
-const servicePrefix = "/engine/v1"
 
 // serviceCommands are for serve engine only.
 type serviceCommands struct {
@@ -29,7 +27,7 @@ type serviceCommands struct {
 func (g *Commands) openService(in *Invocation) (*session, error) {
 	s, err := g.open(in)
 	if err == nil && !s.service {
-		err = frame.Usage("this command is for serve engine: --url must be its address with " + servicePrefix)
+		err = frame.Usage("this command is for serve engine: --url must be its address with " + remote.ServicePrefix)
 	}
 	return s, err
 }
@@ -46,7 +44,7 @@ type shownToken struct {
 
 type createTokenCommand struct {
 	Name    string        `help:"What the token is for." default:"command line"`
-	Scope   []string      `help:"Permission (repeatable): read, write, apps, approve, secrets, admin, fleet." required:"" placeholder:"SCOPE"`
+	Scope   []string      `help:"Permission (repeatable): read, write, apps, approve, secrets, admin, fleet." required:"" placeholder:"SCOPE" complete:"read,write,apps,approve,secrets,admin,fleet"`
 	Expires time.Duration `help:"Time until the token expires, such as 720h. Default: never." placeholder:"DURATION"`
 }
 

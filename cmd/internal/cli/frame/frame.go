@@ -9,12 +9,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
+
+	"github.com/scimwright/scimwright/internal/similar"
 )
 
 // Arguments converts the usual requests for help to the flag that kong supports: no arguments, "help", and "help" followed by a command.
@@ -38,6 +43,24 @@ func Hint(program string, parsed *kong.Context, err error) string {
 		program = parsed.Selected().FullPath()
 	}
 	return fmt.Sprintf("Try %q.", program+" --help")
+}
+
+// notOneOf matches the error of kong for a value that is not one of a list.
+var notOneOf = regexp.MustCompile(`^(.+) must be one of ((?:"[^"]*",)*"[^"]*") but got (".*")$`)
+
+// Problem returns the text of an error of the parser. If a value is not one of a list, the text has the list, and the value that is similar
+// to it.
+func Problem(err error) string {
+	m := notOneOf.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err.Error()
+	}
+	got, unquoteErr := strconv.Unquote(m[3])
+	if unquoteErr != nil {
+		return err.Error()
+	}
+	known := slices.DeleteFunc(strings.Split(strings.ReplaceAll(m[2], `"`, ""), ","), func(v string) bool { return v == "" })
+	return fmt.Sprintf("%s must be one of %s, but is %q%s", m[1], strings.Join(known, ", "), got, similar.Hint(got, known))
 }
 
 // Version returns the version of the module that the program was built from, or "(devel)" if the build did not record it.

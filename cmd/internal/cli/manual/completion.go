@@ -22,12 +22,12 @@ type script struct {
 }
 
 // Completion writes the script that completes the commands, the flags and their values in a shell. The script contains all words: it does
-// not call the program.
-func Completion(w io.Writer, shell string, app *kong.Application) error {
+// not call the program. lists contains the values of the flags and arguments whose tag is complete:"@NAME".
+func Completion(w io.Writer, shell string, app *kong.Application, lists map[string][]string) error {
 	if !slices.Contains(Shells, shell) {
 		return fmt.Errorf("no completion for the shell %q; there is one for %s", shell, strings.Join(Shells, ", "))
 	}
-	root := tree(app)
+	root := tree(app, lists)
 	return write(w, "completion."+shell, template.FuncMap{
 		"quote":    func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" },
 		"sentence": sentence,

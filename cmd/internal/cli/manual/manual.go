@@ -37,21 +37,24 @@ type flag struct {
 	Short   string // one letter, or ""
 	Help    string
 	Value   string   // placeholder of the value; "" for a switch
-	Values  []string // the permitted values, if the flag has a list of them
+	Values  []string // the permitted values, or the usual ones, if the flag has a list of them
 	File    bool     // the value is a path
 	Default string
 	Envs    []string
 }
 
 // tree returns the commands of a program without the hidden ones.
-func tree(app *kong.Application) command { return commandOf(app.Node, "") }
+// lists contains the values of flags and arguments; see Completion.
+func tree(app *kong.Application, lists map[string][]string) command {
+	return commandOf(app.Node, "", lists)
+}
 
-func commandOf(n *kong.Node, path string) command {
+func commandOf(n *kong.Node, path string, lists map[string][]string) command {
 	c := command{Path: path, Name: n.Name, Help: n.Help, Detail: n.Detail}
 	for _, p := range n.Positional {
 		c.Usage += " " + p.Summary()
 		c.Files = c.Files || isPath(p, p.Name)
-		c.Values = append(c.Values, valuesOf(p)...)
+		c.Values = append(c.Values, valuesOf(p, lists)...)
 	}
 	for _, f := range n.Flags {
 		if f.Hidden {
@@ -63,20 +66,28 @@ func commandOf(n *kong.Node, path string) command {
 		}
 		if !f.IsBool() && !f.IsCounter() {
 			out.Value = cmp.Or(f.PlaceHolder, strings.ToUpper(f.Name))
-			out.Values = valuesOf(f.Value)
+			out.Values = valuesOf(f.Value, lists)
 		}
 		c.Flags = append(c.Flags, out)
 	}
 	for _, child := range n.Children {
 		if !child.Hidden {
-			c.Commands = append(c.Commands, commandOf(child, strings.TrimSpace(path+" "+child.Name)))
+			c.Commands = append(c.Commands, commandOf(child, strings.TrimSpace(path+" "+child.Name), lists))
 		}
 	}
 	return c
 }
 
-// valuesOf returns the permitted values, or nil if there is no list of them.
-func valuesOf(v *kong.Value) []string {
+// valuesOf returns the permitted values, or nil if there is no list of them. The tag complete has values that the parser does not check,
+// separated by commas, or the name of a list after @.
+func valuesOf(v *kong.Value, lists map[string][]string) []string {
+	if v.Tag != nil && v.Tag.Has("complete") {
+		values := v.Tag.Get("complete")
+		if name, named := strings.CutPrefix(values, "@"); named {
+			return lists[name]
+		}
+		return strings.Split(values, ",")
+	}
 	if v.Target.Type() == reflect.TypeFor[slog.Level]() {
 		return []string{"debug", "info", "warn", "error"}
 	}
@@ -86,7 +97,7 @@ func valuesOf(v *kong.Value) []string {
 // isPath reports whether the value is the path of a file. placeholder describes the value in the help.
 func isPath(v *kong.Value, placeholder string) bool {
 	return v.Tag != nil && slices.Contains([]string{"path", "existingfile", "existingdir"}, v.Tag.Type) ||
-		slices.Contains([]string{"FILE", "FILES", "DIR", "PATH", "JOURNAL"}, strings.ToUpper(placeholder))
+		slices.Contains([]string{"FILE", "FILES", "NAME|FILE", "DIR", "PATH", "JOURNAL"}, strings.ToUpper(placeholder))
 }
 
 // all returns the command and all commands below it, the outer ones first.

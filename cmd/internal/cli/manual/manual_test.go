@@ -25,6 +25,9 @@ type grammar struct {
 			Key    string `placeholder:"FILE" help:"File with a key."`
 			Quiet  bool   `short:"q" help:".Prints nothing, and 'no' errors."`
 			Secret string `hidden:""`
+			Fault  string `complete:"@quirks" help:"A list."`
+			Grade  string `complete:"must,may" help:"A level."`
+			Script string `complete:"@quirks" placeholder:"NAME|FILE" help:"A name or a file."`
 		} `cmd:"" help:"Run a server. It has no state."`
 		Hidden struct{} `cmd:"" hidden:""`
 	} `cmd:"" help:"Run one component."`
@@ -47,7 +50,7 @@ func model(t *testing.T) *kong.Application {
 func script(t *testing.T, shell string) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, manual.Completion(&b, shell, model(t)))
+	require.NoError(t, manual.Completion(&b, shell, model(t), map[string][]string{"quirks": {"no-put", "no-patch"}}))
 	file := filepath.Join(t.TempDir(), "script")
 	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
 	return file
@@ -66,6 +69,10 @@ var completions = []struct {
 	{[]string{"serve", "scim", "--level=info", "--le"}, []string{"--level="}},
 	{[]string{"serve", "scim", "--policy", "p"}, []string{"private", "public"}},
 	{[]string{"serve", "scim", "--level", "i"}, []string{"info"}},
+	{[]string{"serve", "scim", "--fault", "no-"}, []string{"no-patch", "no-put"}},
+	{[]string{"serve", "scim", "--grade", "m"}, []string{"may", "must"}},
+	{[]string{"serve", "scim", "--script", "no-p"}, []string{"no-patch", "no-put"}},
+	{[]string{"serve", "scim", "--script", "go.m"}, []string{"go.mod"}},
 	{[]string{"paint", ""}, []string{"green", "red"}},
 	{[]string{"serve", "scim", "--secret"}, nil},
 	{[]string{"serve", "hid"}, nil},
@@ -134,7 +141,7 @@ _tool-x
 `
 
 func TestCompletion_UnknownShell(t *testing.T) {
-	require.EqualError(t, manual.Completion(&bytes.Buffer{}, "csh", model(t)),
+	require.EqualError(t, manual.Completion(&bytes.Buffer{}, "csh", model(t), nil),
 		`no completion for the shell "csh"; there is one for bash, fish, zsh`)
 }
 
@@ -176,10 +183,18 @@ func TestPage(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "tool.1")
 	require.NoError(t, os.WriteFile(page, b.Bytes(), 0o600))
 	require.NotContains(t, b.String(), "secret")
+	require.Contains(t, b.String(), `.SS tool\-x lint <file> ...`)
 	rendered := strings.Join(lines(t, t.TempDir(), "mandoc", "-Tutf8", "-Owidth=200", page), "\n")
 	rendered = strings.ReplaceAll(rendered, "\b", "")
-	for _, want := range []string{`back\slashes`, "no' errors"} {
+	for _, want := range []string{`back\slashes`, "no' errors", "tool-x v1.2.3"} {
 		require.Contains(t, rendered, want)
 	}
 	require.Empty(t, lines(t, t.TempDir(), "mandoc", "-Tlint", "-Wwarning", page))
+}
+
+// The last line has the version, the date and the name of the page, in at most 80 columns.
+func TestPage_PseudoVersion(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, manual.Page(&b, model(t), "v0.0.0-20261128185736-ac5fcafc1234+dirty", "2026-11-28", nil))
+	require.Contains(t, b.String(), `.TH TOOL\-X 1 "2026-11-28" "tool\-x v0.0.0\-ac5fcafc1234+dirty" "User Commands"`)
 }

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -17,7 +18,7 @@ type Exit struct {
 // Page writes the manual page of a program, section 1, in the macros of man(7). version is the version of the program,
 // date the date of that version as YYYY-MM-DD or "".
 func Page(w io.Writer, app *kong.Application, version, date string, exits []Exit) error {
-	root := tree(app)
+	root := tree(app, nil)
 	description := strings.Split(app.Help, "\n\n")
 	return write(w, "page.1", template.FuncMap{
 		"roff":  roff,
@@ -30,8 +31,14 @@ func Page(w io.Writer, app *kong.Application, version, date string, exits []Exit
 		Root                            command
 		All                             []command
 		Exits                           []Exit
-	}{app.Name, version, date, sentence(description[0]), description, root, root.all()[1:], exits})
+	}{app.Name, short(version), date, sentence(description[0]), description, root, root.all()[1:], exits})
 }
+
+// pseudo matches the time in the version of a revision without a tag.
+var pseudo = regexp.MustCompile(`-(0\.)?\d{14}(-[0-9a-f]{12})`)
+
+// short returns a version without the time of the revision, so that the last line of the page is at most 80 columns wide.
+func short(version string) string { return pseudo.ReplaceAllString(version, "$2") }
 
 // label returns the flag with its short form and its value.
 func (f flag) label() string {

@@ -15,7 +15,11 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/cmd/internal/scheme"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
+
+// ServicePrefix is the end of the URL of serve engine.
+const ServicePrefix = "/engine/v1"
 
 // Connection is the set of flags that identify a sandbox or daemon.
 type Connection struct {
@@ -52,8 +56,18 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 // defaultURL is the default address of a sandbox.
 const defaultURL = "http://127.0.0.1:8080"
 
-// Hint returns a hint on how to select a server if err means that none responds; otherwise "".
+// Hint returns a hint on how to select a server if err means that none responds, or that the server does not know the token of the sandbox;
+// otherwise "". The engine service rejects requests to unknown paths, such as those of the sandbox, like those with an unknown token.
 func Hint(err error) string {
+	status := 0
+	if e, ok := errors.AsType[*sandbox.APIError](err); ok {
+		status = e.Status
+	} else if e, ok := errors.AsType[*client.Error](err); ok && strings.HasPrefix(e.Path, "/sandbox/") {
+		status = e.Status
+	}
+	if status == http.StatusUnauthorized {
+		return "If --url is the address of \"scimwright serve engine\", it must end with " + ServicePrefix + ".\n"
+	}
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return ""
 	}

@@ -1,5 +1,7 @@
-# Completion of {{.Program}} in bash. To load it in each new shell:
+# Completion of {{.Program}} in bash. To load it in each new shell (needs the package bash-completion):
+#   mkdir -p ~/.local/share/bash-completion/completions
 #   {{.Program}} completion bash > ~/.local/share/bash-completion/completions/{{.Program}}
+# Without bash-completion, source this file in ~/.bashrc.
 _{{.ID}}() {
   local current previous command= flags words i
   # bash splits --flag=value into three words.
@@ -20,10 +22,8 @@ _{{.ID}}() {
   case "$command $previous" in
 {{- range $c := .All}}{{range $f := $c.Flags}}{{if $f.Value}}
     {{if $c.Path}}{{printf " %s %s" $c.Path $f.Name | quote}}{{else}}*{{printf " %s" $f.Name | quote}}{{end}})
-{{- if $f.Values}}
-      COMPREPLY=($(compgen -W {{join $f.Values | quote}} -- "$current"))
-{{- else if $f.File}}
-      COMPREPLY=($(compgen -f -- "$current"))
+{{- if or $f.Values $f.File}}
+      COMPREPLY=($(compgen{{if $f.Values}} -W {{join $f.Values | quote}}{{end}}{{if $f.File}} -f{{end}} -- "$current"))
 {{- end}}
       return ;;
 {{- end}}{{end}}{{end}}

@@ -1,4 +1,5 @@
 # Completion of {{.Program}} in fish. To load it in each new shell:
+#   mkdir -p ~/.config/fish/completions
 #   {{.Program}} completion fish > ~/.config/fish/completions/{{.Program}}.fish
 function __{{.ID}}_command
   set -l command
@@ -21,7 +22,7 @@ complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID .Path | quote}} -a 
 {{- end}}
 {{- range .Flags}}
 complete -c {{$.Program}}{{if $c.Path}} -n {{printf "__%s_command %q" $.ID $c.Path | quote}}{{end}} -l {{slice .Name 2}}
-{{- if .Value}} -{{if .File}}rF{{else if .Values}}xa {{join .Values | quote}}{{else}}x{{end}}{{end}} -d {{sentence .Help | quote}}
+{{- if .Value}} -{{if .File}}rF{{else}}x{{end}}{{if .Values}}a {{join .Values | quote}}{{end}}{{end}} -d {{sentence .Help | quote}}
 {{- end}}
 {{- if .Files}}
 complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID .Path | quote}} -F

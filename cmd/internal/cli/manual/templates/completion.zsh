@@ -1,5 +1,6 @@
 #compdef {{.Program}}
 # Completion of {{.Program}} in zsh. To load it in each new shell, write it to a directory of $fpath:
+#   mkdir -p ~/.zsh/completions
 #   {{.Program}} completion zsh > ~/.zsh/completions/_{{.Program}}
 # and call compinit after `fpath=(~/.zsh/completions $fpath)` in ~/.zshrc.
 _{{.ID}}() {
@@ -23,9 +24,10 @@ _{{.ID}}() {
     {{if $c.Path}}{{printf " %s %s" $c.Path $f.Name | quote}}{{else}}*{{printf " %s" $f.Name | quote}}{{end}})
 {{- if $f.Values}}
       compadd -- {{range $f.Values}}{{quote .}} {{end}}
-{{- else if $f.File}}
+{{- end}}
+{{- if $f.File}}
       _files
-{{- else}}
+{{- else if not $f.Values}}
       _message {{quote $f.Value}}
 {{- end}}
       return ;;
