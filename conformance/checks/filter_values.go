@@ -60,8 +60,11 @@ func plainFails(ctx context.Context, t *T, filter string, wanted bool) string {
 	if res.Status == 200 && slices.Contains(res.IDs(), u.ID) == wanted {
 		return ""
 	}
-	return fmt.Sprintf("GET /Users?filter with %s and a string of ASCII letters returned %d %s the user%s", form, res.Status,
-		choose(slices.Contains(res.IDs(), u.ID), "with", "without"), choose(wanted, "", ", whose displayName differs"))
+	result := ""
+	if res.Status == 200 {
+		result = choose(slices.Contains(res.IDs(), u.ID), " with", " without") + " the user" + choose(wanted, "", ", whose displayName differs")
+	}
+	return fmt.Sprintf("GET /Users?filter with %s and a string of ASCII letters returned %d%s", form, res.Status, result)
 }
 
 func choose(yes bool, one, other string) string {
