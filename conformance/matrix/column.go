@@ -120,7 +120,11 @@ func shorten(s string) string {
 	if len(s) <= maxValue {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxValue], "") + "…"
+	cut := strings.ToValidUTF8(s[:maxValue], "")
+	if i := strings.LastIndexAny(cut, " ,;:/"); i > maxValue/2 {
+		cut = strings.TrimRight(cut[:i], " ,;:/")
+	}
+	return cut + "…"
 }
 
 // isStep reports whether a check is a step of a client flow.

@@ -33,6 +33,11 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	found := slices.DeleteFunc(causes.Of(r), func(c causes.Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	// The first cause in full, and the headlines of some others.
 	wanted := minCauses
+	if len(found) > 0 {
+		first := &printer{}
+		first.cause(1, found[0], false)
+		wanted = max(wanted, first.lines()+2)
+	}
 	if len(found) > 1 {
 		wanted += min(len(found)+2, wantedHeadlines)
 	}

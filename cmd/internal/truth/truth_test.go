@@ -199,7 +199,9 @@ func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 func TestSuite_FormatsReasons(t *testing.T) {
 	t.Parallel()
 	r := suite(t, withQuirk(t, newReferenceServer(t), "patch-needs-path"), "patch", "groups")
-	require.True(t, slices.ContainsFunc(r.Checks, func(c conformance.CheckResult) bool { return strings.Contains(c.Reason, "replace without a path") }))
+	require.True(t, slices.ContainsFunc(r.Checks, func(c conformance.CheckResult) bool {
+		return strings.Contains(c.Reason, "replace without a path")
+	}))
 }
 
 // requireFormatted checks that no text of a result has an error of package fmt, such as "%!s(<nil>)".
