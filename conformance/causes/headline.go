@@ -70,6 +70,12 @@ func headline(f conformance.Finding, e evidence) string {
 	return text
 }
 
+// Plain returns a text of a finding in one line, without the ids and the names that only this run has.
+func Plain(text string) string { return jsonID.ReplaceAllString(plain(text), `"id":"{id}"`) }
+
+// jsonID matches the id of a resource in a text, with its name.
+var jsonID = regexp.MustCompile(`"id":"[^"]+"`)
+
 // plain returns a text of a finding in one line, without the ids and the names that only this run has. ids are those of [idsOf].
 func plain(text string, ids ...string) string {
 	text = scope.ReplaceAllString(madeUp.ReplaceAllString(text, ""), "")
@@ -118,7 +124,7 @@ func idsOf(f conformance.Finding) []string {
 // idMember matches the id of a resource in JSON.
 var idMember = regexp.MustCompile(`"id"\s*:\s*"([^"\\]+)"`)
 
-// differently returns the actual value of a headline. If it equals the expected one without the ids and names of the run, only these differ.
+// differently returns the actual value of a headline. If only the ids and names of the run differ from the expected one, it says so.
 func differently(got, want string) string {
 	switch {
 	case got != want:

@@ -190,7 +190,7 @@ func TestSARIF_FollowsRules(t *testing.T) {
 		require.Equal(t, result.RuleID, run.Tool.Driver.Rules[result.RuleIndex].ID)
 		levels = append(levels, result.Level)
 	}
-	require.Equal(t, []string{"error", "error", "warning", "note", "warning", "warning", "warning", "warning"}, levels)
+	require.Equal(t, []string{"error", "error", "warning", "note", "warning", "error", "error", "error"}, levels)
 	require.Len(t, run.Results[4].Suppressions, 1, "waived findings are suppressed")
 	require.True(t, run.Invocations[0].ExecutionSuccessful)
 	require.NoError(t, json.Unmarshal([]byte(write(t, "sarif", untested())), &log))
@@ -429,3 +429,29 @@ const sarifRules = `{
         }}}
     }}}
 }}`
+
+// TestParse_EarlierSteps checks that a report of an earlier version, in which a broken step has the outcome warn, differs from a new one only
+// in its form.
+func TestParse_EarlierSteps(t *testing.T) {
+	now, err := report.Parse([]byte(write(t, "json", mixed())))
+	require.NoError(t, err)
+	earlier := now
+	earlier.Checks = slices.Clone(now.Checks)
+	broken := 0
+	for i, c := range earlier.Checks {
+		if c.Profile != "" && c.Outcome == conformance.Fail {
+			broken++
+			c.Outcome, c.Profile = conformance.Warn, ""
+			c.Findings = slices.Clone(c.Findings)
+			c.Findings[0].Outcome = conformance.Warn
+			earlier.Checks[i] = c
+		}
+	}
+	require.Positive(t, broken)
+	data, err := json.Marshal(earlier)
+	require.NoError(t, err)
+	earlier, err = report.Parse(data)
+	require.NoError(t, err)
+	require.Empty(t, report.Compare(earlier, now).New)
+	require.Equal(t, now.Checks[len(now.Checks)-1].Outcome, earlier.Checks[len(now.Checks)-1].Outcome)
+}

@@ -270,14 +270,22 @@ func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 	}
 }
 
+// infoText returns the number of checks that only inform, as text.
+func infoText(r *conformance.Result) string {
+	if n := r.Count(conformance.Info); n > 0 {
+		return fmt.Sprintf(", info: %d", n)
+	}
+	return ""
+}
+
 func (p *printer) verdict(r *conformance.Result, found []causes.Cause) {
 	switch r.Verdict {
 	case conformance.Clean:
-		p.line("Verdict: clean. Passed: %d, skipped: %d%s.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip),
+		p.line("Verdict: clean. Passed: %d%s, skipped: %d%s.", r.Count(conformance.Pass), infoText(r), r.Count(conformance.Skip),
 			waivedText(r))
 	case conformance.Findings:
-		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn),
-			r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
+		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s%s.", r.Count(conformance.Fail), r.Count(conformance.Warn),
+			r.Count(conformance.Pass), infoText(r), waivedText(r))
 		if r.Reason != "" {
 			p.wrapped("", sentence(r.Reason))
 		}

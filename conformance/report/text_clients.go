@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/internal/counted"
 )
 
@@ -143,8 +144,8 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 			steps = append(slices.Clone(steps[:maxSteps]), fmt.Sprintf("and %d more", n))
 		}
 		p.wrapped("  breaks    ", c.Action+": "+strings.Join(steps, ", "))
-		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clipTo(c.Finding.Want, maxClip),
-			clipTo(c.Finding.Got, maxClip)))
+		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", causes.Plain(c.Finding.What),
+			clipTo(causes.Plain(c.Finding.Want), maxClip), clipTo(causes.Plain(c.Finding.Got), maxClip)))
 		p.line("")
 	}
 }

@@ -25,7 +25,9 @@ func TestCauses_GeneralFaults(t *testing.T) {
 		blocks        bool
 	}{
 		"a crash": {
-			wrap: when(func(r *http.Request) bool { return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/Groups") }, abort),
+			wrap: when(func(r *http.Request) bool {
+				return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/Groups")
+			}, abort),
 			only: []string{"groups", "root"}, headline: "POST /Groups: the server closes the connection without a response",
 			fix: "Find the panic in the server's log", blocks: true,
 		},
