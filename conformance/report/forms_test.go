@@ -430,8 +430,31 @@ const sarifRules = `{
     }}}
 }}`
 
-// TestParse_EarlierSteps checks that a report of an earlier version, in which a broken step has the outcome warn, differs from a new one only
-// in its form.
+// TestHTML_ContainsExchangeOnce checks that the page contains the exchange of a finding once, a long body that several findings show once, and
+// only the request lines of passed checks.
+func TestHTML_ContainsExchangeOnce(t *testing.T) {
+	long := strings.Repeat("Body of the list. ", 100)
+	sent := func(path, body string) *wirelog.Exchange {
+		return &wirelog.Exchange{Method: "GET", URL: "https://scim.example.com" + path, Status: 200, ResponseBody: body}
+	}
+	first, second, quiet := sent("/first", long), sent("/second", long), sent("/quiet", "quiet body")
+	find := func(e *wirelog.Exchange) conformance.Finding {
+		return conformance.Finding{Outcome: conformance.Fail, What: "x", Want: "1", Got: "2", Exchange: e}
+	}
+	r := &conformance.Result{Target: "https://scim.example.com", Checks: []conformance.CheckResult{
+		{Check: check("list.a", conformance.Must), Outcome: conformance.Fail, Findings: []conformance.Finding{find(first), find(first)}},
+		{Check: check("list.b", conformance.Must), Outcome: conformance.Fail, Findings: []conformance.Finding{find(second)}},
+		{Check: check("list.c", conformance.Must), Outcome: conformance.Pass},
+	}, Traffic: []conformance.Sent{{Check: "list.a", Exchange: first}, {Check: "list.b", Exchange: second}, {Check: "list.c", Exchange: quiet}}}
+	page := write(t, "html", r)
+	require.Equal(t, 1, strings.Count(page, long))
+	require.Contains(t, page, "as in the response that the check list.a shows")
+	require.Contains(t, page, "same exchange as above")
+	require.Contains(t, page, "/quiet")
+	require.NotContains(t, page, "quiet body")
+}
+
+// TestParse_EarlierSteps checks that a report of an earlier version, in which a broken step has the outcome warn, equals a new one.
 func TestParse_EarlierSteps(t *testing.T) {
 	now, err := report.Parse([]byte(write(t, "json", mixed())))
 	require.NoError(t, err)

@@ -118,6 +118,8 @@ type Finding struct {
 	After    string              `json:"after,omitempty"` // the curl command of the write before the read in Curl
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`
+
+	above bool // an earlier finding of the check shows the same exchange
 }
 
 // Commands returns the curl commands that show the finding, one on each line.
