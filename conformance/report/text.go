@@ -42,7 +42,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 		wanted += min(len(found)+2, wantedHeadlines)
 	}
 	var head, tail *printer
-	for brief := plain; brief <= briefest; brief++ {
+	for brief := plain; brief <= fewClients; brief++ {
 		head, tail = textHead(r, opts, brief), textTail(r, found, opts, brief)
 		if opts.All || head.lines()+tail.lines()+wanted <= maxLines {
 			break
@@ -74,6 +74,7 @@ const (
 	shortBlocks           // curl commands and check ids of blocks, and all but the first block in full
 	fewChanges            // all but the first change in full, and notes beyond two lines
 	briefest              // all changes in full
+	fewClients            // all limits, all but the first clients, and changes and notes beyond one line and a few
 )
 
 // wantedHeadlines is the number of lines for the headlines of causes and their summary, for which a report omits other parts.
@@ -115,7 +116,11 @@ func textTail(r *conformance.Result, found []causes.Cause, opts TextOptions, bri
 	for _, complaint := range r.Complaints {
 		tail.wrapped("waivers: ", complaint)
 	}
-	for _, caution := range r.Cautions {
+	for i, caution := range r.Cautions {
+		if brief >= fewClients && i == maxNotes {
+			tail.line("note: %d more; --all lists them", len(r.Cautions)-i)
+			break
+		}
 		if brief >= fewChanges {
 			caution = clipTo(visible(caution), shortNote)
 		}
@@ -127,6 +132,9 @@ func textTail(r *conformance.Result, found []causes.Cause, opts TextOptions, bri
 	tail.verdict(r, found)
 	return tail
 }
+
+// maxNotes is the greatest number of notes in a report with the brevity fewClients.
+const maxNotes = 3
 
 // maxLines is the greatest number of lines of a report on a terminal, without TextOptions.All.
 const maxLines = 60
@@ -265,8 +273,7 @@ func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 	case opts.Cleanup == nil:
 		p.line("Journal of the leftovers: %s", r.Journal)
 	default:
-		// The line is not wrapped, so that it can be copied.
-		p.line("Remove the leftovers with: %s", opts.Cleanup(r.Journal))
+		p.command("Remove the leftovers with: ", opts.Cleanup(r.Journal))
 	}
 }
 

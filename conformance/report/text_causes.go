@@ -110,11 +110,11 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 			if len(after) > maxCurl && !long {
 				after = fmt.Sprintf("%s %s; --all shows the request", c.Write.Method, clipTo(visible(c.Write.URL), width))
 			}
-			p.line("    after     %s", after)
+			p.command("    after     ", after)
 		}
-		p.line("    shown by  %s", curl)
+		p.command("    shown by  ", curl)
 		if whole && run.removes != "" {
-			p.line("    last      %s", run.removes)
+			p.command("    last      ", run.removes)
 		}
 	}
 	p.wrapped("    why       ", c.Why)
@@ -130,7 +130,7 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 func (p *printer) creates(commands []string, long bool) bool {
 	if long || len(commands) == 1 && len(commands[0]) <= maxCurl {
 		for _, c := range commands {
-			p.line("    first     %s", c)
+			p.command("    first     ", c)
 		}
 		return true
 	}
