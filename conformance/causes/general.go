@@ -19,8 +19,8 @@ type general struct {
 	min int
 	// key returns what the symptoms of one fault have in common. It returns "" for all other symptoms.
 	key func(s *symptom) string
-	// applies reports whether the symptoms with one key show the fault. nil means yes.
-	applies func(symptoms []*symptom) bool
+	// applies reports whether the symptoms with one key show the fault, given all symptoms of the run. nil means yes.
+	applies func(own, all []*symptom) bool
 	// telling are the checks whose findings describe the fault best, the best one first.
 	telling []string
 	// text returns the texts of the cause. If why or fix is "", that of the telling check remains.
@@ -60,12 +60,16 @@ var generals = []general{
 		id:      "documents-missing",
 		min:     1,
 		key:     func(s *symptom) string { return s.document() },
-		applies: func(symptoms []*symptom) bool { return len(missingDocuments(symptoms)) > 0 },
+		applies: func(own, _ []*symptom) bool { return len(missingDocuments(own)) > 0 },
 		telling: []string{"discovery.service-provider-config", "discovery.resource-types", "discovery.schemas"},
 		text: func(symptoms []*symptom, _ string) generalText {
-			missing := join(missingDocuments(symptoms))
+			documents := missingDocuments(symptoms)
+			missing, noun := join(documents), "documents"
+			if len(documents) == 1 {
+				noun = "document"
+			}
 			return generalText{
-				headline: "missing documents: GET " + missing + " returns 404",
+				headline: "missing " + noun + ": GET " + missing + " returns 404",
 				why:      "Without these documents, a client cannot determine which resource types, attributes and features the server supports.",
 				fix:      "Serve " + missing + " (RFC 7644 section 4).",
 			}
@@ -81,9 +85,9 @@ var generals = []general{
 			}
 			return "empty"
 		},
-		applies: func(symptoms []*symptom) bool {
+		applies: func(own, _ []*symptom) bool {
 			// If only 401 responses are empty, the fault is in the component that verifies the credentials.
-			return slices.ContainsFunc(symptoms, func(s *symptom) bool { _, e := s.shown(); return e.status != 401 })
+			return slices.ContainsFunc(own, func(s *symptom) bool { _, e := s.shown(); return e.status != 401 })
 		},
 		telling: []string{"traffic.error-body", "errors.schema"},
 		text: func(symptoms []*symptom, _ string) generalText {
@@ -100,6 +104,36 @@ var generals = []general{
 				why:      "From an empty body, a client learns neither scimType nor detail: it can show the administrator only the status code.",
 				fix: "Write an Error message with schemas, status, detail and scimType in every error response, including those of middleware " +
 					"and of the router (RFC 7644 section 3.12).",
+			}
+		},
+	},
+	{
+		id:  "path-required",
+		min: 2,
+		key: func(s *symptom) string {
+			_, e := s.shown()
+			if !s.rejectedPatch() || strings.Contains(e.operation, " ") {
+				return ""
+			}
+			return fmt.Sprint(e.status)
+		},
+		applies: func(own, all []*symptom) bool {
+			// If the target rejects as many operations with a path, the path is not the reason.
+			withPath := 0
+			for _, s := range all {
+				if _, e := s.shown(); s.rejectedPatch() && strings.Contains(e.operation, " ") {
+					withPath++
+				}
+			}
+			return withPath < len(own)
+		},
+		telling: []string{"patch.replace-no-path", "patch.add-no-path"},
+		text: func(_ []*symptom, status string) generalText {
+			return generalText{
+				headline: "PATCH with an operation without a path returns " + status + " instead of 200 or 204",
+				why: "Clients send changes, such as deactivations, in operations without a path: all these changes fail.",
+				fix: "Accept operations without a path: apply the operation to each attribute in its value, as if the name of the attribute were " +
+					"the path (RFC 7644 sections 3.5.2.1 and 3.5.2.3).",
 			}
 		},
 	},
@@ -127,6 +161,13 @@ var (
 	// surplusOf matches the subject of a finding about an attribute that the parameter attributes does not name.
 	surplusOf = regexp.MustCompile(`^([A-Za-z]\w*)\b.*[ ?&]attributes=`)
 )
+
+// rejectedPatch reports whether the target rejected the operations of a PATCH that it must accept.
+func (s *symptom) rejectedPatch() bool {
+	f, e := s.shown()
+	return strings.HasPrefix(e.endpoint, "PATCH ") && e.operation != "" && strings.HasPrefix(f.Want, "2") && e.got == fmt.Sprint(e.status) &&
+		e.status >= 400 && e.status < 500
+}
 
 // document returns "404" if the symptom shows that the target does not serve a discovery document. Other requests to the endpoint of the
 // document, such as one with a filter, and findings about a member that the document lacks count too.
@@ -211,7 +252,7 @@ func gatherGeneral(groups []*group, symptoms []*symptom) []*group {
 		}
 		for _, key := range slices.Sorted(maps.Keys(byKey)) {
 			own := byKey[key]
-			if len(own) < fault.min || fault.applies != nil && !fault.applies(own) {
+			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) {
 				continue
 			}
 			slices.SortStableFunc(own, func(a, b *symptom) int { return fault.rank(a) - fault.rank(b) })
@@ -222,6 +263,15 @@ func gatherGeneral(groups []*group, symptoms []*symptom) []*group {
 			}
 			for _, g := range groups {
 				n := len(g.checks)
+				if g.exact && 2*common(g.checks, whole.checks) > n {
+					// The group is a known fault, of which the general fault is a description.
+					for _, id := range g.checks {
+						if !slices.Contains(whole.checks, id) && !taken[id] {
+							taken[id] = true
+							whole.checks = append(whole.checks, id)
+						}
+					}
+				}
 				g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return slices.Contains(whole.checks, id) })
 				if len(g.checks) == 0 || 2*len(g.checks) < n {
 					whole.blocks = append(whole.blocks, g.blocks...)

@@ -41,7 +41,7 @@ func newColumn(t tested) *column {
 }
 
 // group adds causes for the complaining checks that no cause of the report explains: one for all such checks of an area with the same
-// expected and actual value, and one for all steps of a client that require the same change. Reports of earlier versions contain no causes at all.
+// expected and actual value, and one for all steps of a client that require the same change. Reports of earlier versions contain no causes.
 func (c *column) group() {
 	type key struct{ area, want, got, fix string }
 	index := map[key]int{}

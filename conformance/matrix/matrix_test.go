@@ -227,7 +227,8 @@ func TestMatrix_OneCausePerChange(t *testing.T) {
 	d := reportOf(conformance.Pass, conformance.Pass, conformance.Pass, conformance.Works)
 	d.Profiles = nil
 	for _, flow := range []string{"default", "flag"} {
-		d.Profiles = append(d.Profiles, report.Profile{Profile: "entra", Conversation: flow, Client: "Microsoft Entra ID", Fit: conformance.Breaks})
+		d.Profiles = append(d.Profiles,
+			report.Profile{Profile: "entra", Conversation: flow, Client: "Microsoft Entra ID", Fit: conformance.Breaks})
 		for _, step := range []string{"-lookup", "-disable"} {
 			c := checkOf("entra."+flow+step, conformance.Fail, "")
 			c.Fix, c.Findings[0].Want = "Fix"+step, `[{"id":"abcdefgh`+flow+`"}]`

@@ -428,8 +428,8 @@ const sarifRules = `{
     }}}
 }}`
 
-// TestHTML_ContainsExchangeOnce checks that the page contains the exchange of a finding once, a long body that several findings show once, and
-// only the request lines of passed checks.
+// TestHTML_ContainsExchangeOnce checks that the page contains the exchange of a finding once, a long body that several findings show once,
+// and only the request lines of passed checks.
 func TestHTML_ContainsExchangeOnce(t *testing.T) {
 	long := strings.Repeat("Body of the list. ", 100)
 	sent := func(path, body string) *wirelog.Exchange {
@@ -443,7 +443,10 @@ func TestHTML_ContainsExchangeOnce(t *testing.T) {
 		{Check: check("list.a", conformance.Must), Outcome: conformance.Fail, Findings: []conformance.Finding{find(first), find(first)}},
 		{Check: check("list.b", conformance.Must), Outcome: conformance.Fail, Findings: []conformance.Finding{find(second)}},
 		{Check: check("list.c", conformance.Must), Outcome: conformance.Pass},
-	}, Traffic: []conformance.Sent{{Check: "list.a", Exchange: first}, {Check: "list.b", Exchange: second}, {Check: "list.c", Exchange: quiet}}}
+	}}
+	for i, e := range []*wirelog.Exchange{first, second, quiet} {
+		r.Traffic = append(r.Traffic, conformance.Sent{Check: r.Checks[i].Check.ID, Exchange: e})
+	}
 	page := write(t, "html", r)
 	require.Equal(t, 1, strings.Count(page, long))
 	require.Contains(t, page, "as in the response that the check list.a shows")

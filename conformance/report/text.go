@@ -32,11 +32,11 @@ type TextOptions struct {
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	found := slices.DeleteFunc(causes.Of(r), func(c causes.Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	// The first cause in full, and the headlines of some others.
-	wanted := minCauses
+	wanted, whole := minCauses, 0
 	if len(found) > 0 {
 		first := &printer{}
 		first.cause(1, found[0], false)
-		wanted = max(wanted, first.lines()+2)
+		whole = max(0, first.lines()+2-wanted)
 	}
 	if len(found) > 1 {
 		wanted += min(len(found)+2, wantedHeadlines)
@@ -44,7 +44,10 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	var head, tail *printer
 	for brief := plain; brief <= fewClients; brief++ {
 		head, tail = textHead(r, opts, brief), textTail(r, found, opts, brief)
-		if opts.All || head.lines()+tail.lines()+wanted <= maxLines {
+		if brief == shortBlocks {
+			whole = 0 // a change in full is more important than a long first cause in full
+		}
+		if opts.All || head.lines()+tail.lines()+wanted+whole <= maxLines {
 			break
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// WrapCommand returns a command of a POSIX shell in lines of at most 100 columns that can be copied. The caller writes the first line after a
-// prefix of the given length, by which further lines are indented.
+// WrapCommand returns a command of a POSIX shell in lines of at most 100 columns that can be copied. The caller writes the first line after
+// a prefix of the given length, by which further lines are indented.
 func WrapCommand(command string, indent int) string {
 	return strings.Join(wrapCommand(command, indent), "\n")
 }
@@ -21,8 +21,9 @@ func (p *printer) command(prefix, command string) {
 	}
 }
 
-// wrapCommand breaks a command into lines of at most width columns. The first line has no indent, because the caller writes a prefix of this
-// length. The words of further lines are indented. A quoted word that is too long for a line continues in the first column of the next one.
+// wrapCommand breaks a command into lines of at most width columns. The first line has no indent, because the caller writes a prefix of
+// this length. The words of further lines are indented. A quoted word that is too long for a line continues in the first column of the next
+// one.
 func wrapCommand(command string, indent int) []string {
 	const mark = ` \`
 	var lines []string

@@ -38,6 +38,11 @@ func TestCauses_GeneralFaults(t *testing.T) {
 		},
 		"empty errors":      {wrap: emptyErrors, headline: "error responses have an empty body (400, 401, 404", fix: "Write an Error message"},
 		"meta is not asked": {wrap: withMeta, headline: "responses contain meta although attributes= does not name it", fix: "Omit meta"},
+		"a path is required": {
+			wrap:     func(next http.Handler) http.Handler { return withQuirk(t, next, "patch-needs-path") },
+			headline: "PATCH with an operation without a path returns 400 instead of 200 or 204", fix: "Accept operations without a path",
+			blocks: true,
+		},
 		"no required name": {
 			wrap: mutantNamed(t, "create.required-unchecked"), headline: "POST /Users without userName returns 201 instead of 400",
 			fix: "Check required attributes", blocks: true,
