@@ -156,6 +156,7 @@ func (t *clientSession) diagnose(c *T, s symptom) {
 		return
 	}
 	t.diagnosed = true
+	defer func() { c.check.Fix += s.sentForm(c.check.Fix) }()
 	i := slices.IndexFunc(diagnoses, func(d diagnosis) bool { return d.applies(s) })
 	if i < 0 {
 		return
@@ -167,6 +168,29 @@ func (t *clientSession) diagnose(c *T, s symptom) {
 		c.check.Fix = fix(s)
 	}
 }
+
+// sentForm returns sentences about the media type and the op of a rejected request, if they are not those of RFC 7644 and the fix does not
+// name them: a target that is strict about them rejects the request for this reason alone. It names the op only if the response does.
+func (s symptom) sentForm(fix string) string {
+	if code := s.code(); code != http.StatusBadRequest && code != http.StatusUnsupportedMediaType {
+		return ""
+	}
+	text := ""
+	if media := s.step.Header.Get("Content-Type"); media != "" && media != scim.MediaType && !strings.Contains(fix, media) {
+		text += " The client sends the Content-Type " + media + ": accept it in addition to " + scim.MediaType + "."
+	}
+	operations, _ := s.step.Body["Operations"].([]Doc)
+	for _, operation := range operations {
+		kind, _ := operation["op"].(string)
+		if kind != strings.ToLower(kind) && aboutOp.Match(s.res.Body) && !strings.Contains(fix, "case-insensitiv") {
+			return text + fmt.Sprintf(" The client sends the op %q: compare op case-insensitively.", kind)
+		}
+	}
+	return text
+}
+
+// aboutOp matches a message about the op of an operation.
+var aboutOp = regexp.MustCompile(`(?i)\bop\b|\boperation\b`)
 
 // code returns the status of the response if the symptom is that the client does not accept the status, otherwise 0.
 func (s symptom) code() int {

@@ -3,10 +3,13 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -22,6 +25,7 @@ type masker struct {
 	run       string            // the marker of the run
 	ids       map[string]bool   // collections and ids of resources that had the marker in an earlier response
 	seen      map[string]bool   // values of foreign resources, masked in findings too
+	sent      map[string]bool   // values that the suite has sent, in lower case: they are not foreign, and stay readable
 	filters   map[string]string // filters of observed requests with their masked forms; nil if the suite sends the requests
 	passwords []string          // passwords that the suite has sent, in each encoding
 }
@@ -49,6 +53,7 @@ func (m *masker) maskResponse(e *wirelog.Exchange, path string, body []byte) {
 	hidden := map[string]bool{}
 	collection, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	m.resources(collection, object, hidden)
+	maps.DeleteFunc(hidden, func(value string, _ bool) bool { return m.sentByRun(value) })
 	if len(hidden) == 0 {
 		return
 	}
@@ -89,6 +94,7 @@ func (m *masker) own(collection string, object *scim.Object) bool {
 	data, err := json.Marshal(object)
 	if err == nil && bytes.Contains(bytes.ToLower(data), []byte(m.run)) {
 		m.ids[key] = true
+		m.addSent(object.Text("id")) // other resources refer to it, such as the members of a group
 	}
 	return m.ids[key]
 }
@@ -176,17 +182,59 @@ func (m *masker) maskText(s string) string {
 	}
 	for value := range m.seen {
 		switch {
+		case m.sentByRun(value):
 		case s == value:
 			return Masked
 		case len(value) >= minHidden && !strings.Contains(value, m.run):
-			s = strings.ReplaceAll(s, value, Masked)
-			s = strings.ReplaceAll(s, url.QueryEscape(value), Masked)
+			s = replaceWord(s, value)
+			s = replaceWord(s, url.QueryEscape(value))
 		}
 	}
 	return s
 }
 
-// learn stores the passwords of a body before the body is sent, because a target may repeat them anywhere.
+// replaceWord masks a value in a text, but not where it is a part of a longer word: a group named "member" does not mask "members".
+func replaceWord(text, value string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(text, value)
+		if i < 0 {
+			return b.String() + text
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(value):])
+		first, _ := utf8.DecodeRuneInString(value)
+		last, _ := utf8.DecodeLastRuneInString(value)
+		b.WriteString(text[:i])
+		encoded := i >= 3 && text[i-3] == '%' // the character before the value is percent-encoded
+		if wordRune(before) && wordRune(first) && !encoded || wordRune(last) && wordRune(after) {
+			b.WriteString(value)
+		} else {
+			b.WriteString(Masked)
+		}
+		text = text[i+len(value):]
+	}
+}
+
+func wordRune(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// sentByRun reports whether the suite has sent a value, or all words of a value that the target has composed of several ones.
+func (m *masker) sentByRun(value string) bool {
+	if m.sent[strings.ToLower(value)] {
+		return true
+	}
+	words := strings.Fields(strings.ToLower(value))
+	return len(words) > 1 && !slices.ContainsFunc(words, func(word string) bool { return !m.sent[strings.Trim(word, ",;")] })
+}
+
+// addSent stores a value that the suite writes. A value of a foreign resource may be the same by chance.
+func (m *masker) addSent(value string) {
+	if m.sent != nil && value != "" {
+		m.sent[strings.ToLower(value)] = true
+	}
+}
+
+// learn stores the values of a body before it is sent. It stores the passwords separately, because a target may repeat them anywhere.
 func (m *masker) learn(body any) {
 	data, raw := body.([]byte)
 	if !raw {
@@ -196,13 +244,15 @@ func (m *masker) learn(body any) {
 		}
 	}
 	var value any
-	if bytes.Contains(bytes.ToLower(data), []byte("password")) && json.Unmarshal(data, &value) == nil {
+	if json.Unmarshal(data, &value) == nil {
 		m.learnFrom(value)
 	}
 }
 
 func (m *masker) learnFrom(value any) {
 	switch value := value.(type) {
+	case string:
+		m.addSent(value)
 	case []any:
 		for _, item := range value {
 			m.learnFrom(item)
@@ -213,10 +263,12 @@ func (m *masker) learnFrom(value any) {
 			text, ok := inner.(string)
 			named := strings.EqualFold(name, "password") || name == "value" && strings.HasSuffix(strings.ToLower(path), "password")
 			switch {
-			case !ok:
-				m.learnFrom(inner)
 			case named && len(text) >= minHidden:
 				m.addPassword(text)
+			case named && ok:
+			case strings.EqualFold(name, "filter"): // of a search: may contain values of foreign resources
+			default:
+				m.learnFrom(inner)
 			}
 		}
 	}

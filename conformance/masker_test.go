@@ -89,3 +89,26 @@ func TestResult_ShowsOwnUserWithoutMarker(t *testing.T) {
 	require.Contains(t, all, conformance.Masked)
 	require.NotContains(t, all, "Admirals", "the id of a user does not make a group readable")
 }
+
+// TestResult_ShowsSentValues checks that the values which the suite has sent stay readable in a resource without the marker and with an
+// unknown id, and in findings. Foreign values are masked only as whole words.
+func TestResult_ShowsSentValues(t *testing.T) {
+	s, target := newShelf(t)
+	s.objects["/Users/43"] = map[string]any{"id": "43", "nickName": "member", "title": "Lady Byron", "displayName": "Ada Lovelace",
+		"name": map[string]any{"familyName": "Lovelace", "givenName": "Ada"}}
+	r := runChecks(t, target, conformance.Options{Record: true, Checks: []conformance.Check{
+		one("x.part", writes, func(ctx context.Context, t *conformance.T) {
+			t.CreateUser(ctx, "ada", conformance.Doc{"name": conformance.Doc{"familyName": "Lovelace", "givenName": "Ada"}})
+			o := t.Get(ctx, "/Users/43").Object()
+			t.Expect("the members of the list", "nothing", o.Text("displayName"))
+			t.Expect("title", "nothing", o.Text("title"))
+		}),
+	}})
+	require.Len(t, r.Checks[0].Findings, 2)
+	require.Contains(t, r.Checks[0].Findings[0].What, "the members of the list")
+	require.Contains(t, r.Checks[0].Findings[0].Got, "Ada Lovelace", "the target composed it from values that the suite has sent")
+	require.Contains(t, r.Checks[0].Findings[1].Got, conformance.Masked)
+	all := dump(t, r)
+	require.Contains(t, all, `\"familyName\":\"Lovelace\"`)
+	require.NotContains(t, all, "Byron")
+}

@@ -170,6 +170,9 @@ func (t *T) Prefix() string { return t.prefix }
 // AbsentID returns an id that no resource has. It contains the run's marker, in case the target creates an object with it.
 func (t *T) AbsentID() string { return t.session.created.run + "-no-such-id" }
 
+// UserDomain returns the domain of the user names and addresses of the run; see Options.UserDomain.
+func (t *T) UserDomain() string { return t.session.opts.UserDomain }
+
 // UserName returns the userName that [T.User] gives to a label.
 func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
 

@@ -63,8 +63,9 @@ func newWire(target Target, base *url.URL, run string, opts *Options, received f
 		}
 	}
 	return &wire{
-		target: target, base: base, opts: opts, secrets: secrets, masker: &masker{run: run, ids: map[string]bool{}, seen: map[string]bool{}},
-		pace: pacer(opts.Rate), received: received, repeats: repeats{equal: map[string]int{}, hung: map[string]bool{}},
+		target: target, base: base, opts: opts, secrets: secrets,
+		masker: &masker{run: run, ids: map[string]bool{}, seen: map[string]bool{}, sent: map[string]bool{}},
+		pace:   pacer(opts.Rate), received: received, repeats: repeats{equal: map[string]int{}, hung: map[string]bool{}},
 	}
 }
 

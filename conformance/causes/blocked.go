@@ -13,7 +13,13 @@ import (
 func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, signatures []Signature, byID map[string]*symptom) []Cause {
 	var further []Cause
 	for _, b := range preconditions {
-		i := slices.IndexFunc(groups, func(g *group) bool { return b.sameResponse(g, byID) })
+		i := slices.IndexFunc(groups, func(g *group) bool { return common(b.named, g.checks) > 0 })
+		if i < 0 {
+			i = slices.IndexFunc(groups, func(g *group) bool { return g.general.headline != "" && b.readsDocument(g, byID) })
+		}
+		if i < 0 {
+			i = most(groups, func(g *group) int { return b.sameResponse(g, byID) })
+		}
 		if i < 0 {
 			i = most(groups, func(g *group) int { return common(b.checks, g.blocks) })
 		}
@@ -39,11 +45,30 @@ func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, sig
 	return further
 }
 
-// sameResponse reports whether a finding of the group shows the request that blocked the checks, with the same status.
-func (b *blocked) sameResponse(g *group, byID map[string]*symptom) bool {
-	return b.request != "" && slices.ContainsFunc(g.checks, func(id string) bool {
-		return slices.ContainsFunc(byID[id].evidence, func(e evidence) bool { return e.request == b.request && e.status == b.status })
-	})
+// sameResponse returns the number of checks of the group with a finding that shows the request that blocked the checks, with the same
+// status.
+func (b *blocked) sameResponse(g *group, byID map[string]*symptom) int {
+	n := 0
+	for _, id := range g.checks {
+		if b.request != "" &&
+			slices.ContainsFunc(byID[id].evidence, func(e evidence) bool { return e.request == b.request && e.status == b.status }) {
+			n++
+		}
+	}
+	return n
+}
+
+// readsDocument reports whether the reason names a discovery document that is missing according to the group.
+func (b *blocked) readsDocument(g *group, byID map[string]*symptom) bool {
+	var own []*symptom
+	for _, id := range g.checks {
+		own = append(own, byID[id])
+	}
+	missing := missingDocuments(own)
+	if strings.Contains(b.reason, "resource types and schemas") {
+		return slices.Contains(missing, "/ResourceTypes") || slices.Contains(missing, "/Schemas")
+	}
+	return slices.ContainsFunc(missing, func(d string) bool { return strings.Contains(b.reason, strings.TrimPrefix(d, "/")) })
 }
 
 // blockedWith returns the number of known faults that explain both the blocked checks and the group: the fault blocks one of the checks,

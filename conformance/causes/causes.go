@@ -95,6 +95,8 @@ type group struct {
 	// values, and topics of which most checks have passed, do not merge such groups. If most symptoms are those of known faults, proved is
 	// also set if the fault is almost proved, and no topic or broad rule merges such groups.
 	proved bool
+	// general has the texts of a general fault. They are empty for other groups.
+	general generalText
 }
 
 // A symptom joins a group if the weight of its links to a symptom of the group is at least minLink. A run with more than fewSymptoms
@@ -208,7 +210,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	if known {
 		out = attachCollected(out, l)
 	}
-	out = attachServerErrors(out, symptoms, known)
+	out = gatherGeneral(attachServerErrors(out, symptoms, known), symptoms)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}
@@ -372,10 +374,11 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Why:         telling.check.Why,
 		Fix:         telling.check.Fix,
 	}
-	if other := g.otherFixes(byID); !g.exact && 2*len(other) > len(g.checks) {
+	if other := g.otherFixes(byID); g.general.fix == "" && !g.exact && 2*len(other) > len(g.checks) {
 		c.Fix += fmt.Sprintf(" This fix is from the check %s. Of the other checks, %d have a different fix, for example %s: %s",
 			telling.check.ID, len(other), other[0], byID[other[0]].check.Fix)
 	}
+	g.general.apply(&c)
 	for _, id := range g.checks {
 		s := byID[id]
 		c.Findings += len(s.findings)

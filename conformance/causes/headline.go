@@ -1,11 +1,15 @@
 package causes
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 const (
@@ -34,15 +38,17 @@ var (
 // headline returns a finding as a sentence that states what the target does. The sentence has no full stop and at most maxHeadline
 // characters.
 func headline(f conformance.Finding, e evidence) string {
-	subject := hint.ReplaceAllString(plain(f.What), "")
-	got, want := plain(f.Got), plain(f.Want)
+	ids := idsOf(f)
+	subject := hint.ReplaceAllString(plain(f.What, ids...), "")
+	want := plain(f.Want, ids...)
+	got := differently(plain(f.Got, ids...), want)
 	join := ": "
 	if m := rejection400.FindStringSubmatch(got); m != nil && strings.HasPrefix(want, "200, or 400") {
 		// The rejection of a filter is permitted with another scimType; the headline has room for the status and the scimType only.
 		subject, got, want, join = strings.TrimPrefix(subject, "status of "), "400 "+m[1], "200", " returns "
 	}
 	if m := statusOf.FindStringSubmatch(subject); m != nil && status.MatchString(got) {
-		subject, join = m[1], " returns "
+		subject, join = m[1]+absentName(f, e), " returns "
 	}
 	if e.operation != "" && strings.HasPrefix(subject, "PATCH /") && !strings.Contains(subject, " with ") {
 		subject += " with " + plain(e.operation)
@@ -64,30 +70,87 @@ func headline(f conformance.Finding, e evidence) string {
 	return text
 }
 
-// plain returns a text of a finding in one line, without the ids and the names that only this run has.
-func plain(text string) string {
+// Plain returns a text of a finding in one line, without the ids and the names that only this run has.
+func Plain(text string) string { return jsonID.ReplaceAllString(plain(text), `"id":"{id}"`) }
+
+// jsonID matches the id of a resource in a text, with its name.
+var jsonID = regexp.MustCompile(`"id":"[^"]+"`)
+
+// plain returns a text of a finding in one line, without the ids and the names that only this run has. ids are those of [idsOf].
+func plain(text string, ids ...string) string {
 	text = scope.ReplaceAllString(madeUp.ReplaceAllString(text, ""), "")
 	text = pathWithID.ReplaceAllStringFunc(text, func(path string) string {
-		if id := path[strings.LastIndex(path, "/")+1:]; strings.ContainsAny(id, "0123456789") {
-			return path[:len(path)-len(id)] + "{id}"
+		collection, id, _ := strings.Cut(path[1:], "/")
+		if id == ".search" || slices.Contains(documents, "/"+collection) && !strings.ContainsAny(id, "0123456789") {
+			return path
 		}
-		return path
+		return "/" + collection + "/{id}"
 	})
 	text = uuid.ReplaceAllString(text, "{id}")
+	for _, id := range ids {
+		text = strings.ReplaceAll(text, `"`+id+`"`, `"{id}"`)
+		if len(id) >= minID {
+			text = strings.ReplaceAll(text, id, "{id}")
+		} else if text == id {
+			text = "{id}"
+		}
+	}
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// minID is the least length of an id that is replaced anywhere in a text. A shorter id is replaced only if it is a whole string or text.
+const minID = 8
+
+// idsOf returns the ids of the objects in the exchanges of a finding, longest first.
+func idsOf(f conformance.Finding) []string {
+	found := map[string]bool{}
+	for _, p := range f.Preparation {
+		found[p.ID] = true
+	}
+	for _, e := range []*wirelog.Exchange{f.Exchange, f.Write} {
+		if e == nil || strings.Contains(e.URL, "/Schemas") || strings.Contains(e.URL, "/ResourceTypes") {
+			continue
+		}
+		for _, m := range idMember.FindAllStringSubmatch(e.ResponseBody, -1) {
+			found[m[1]] = true
+		}
+	}
+	delete(found, "")
+	return slices.SortedFunc(maps.Keys(found), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+}
+
+// idMember matches the id of a resource in JSON.
+var idMember = regexp.MustCompile(`"id"\s*:\s*"([^"\\]+)"`)
+
+// differently returns the actual value of a headline. If only the ids and names of the run differ from the expected one, it says so.
+func differently(got, want string) string {
+	switch {
+	case got != want:
+		return got
+	case strings.Contains(got, "{id}"):
+		return "other ids"
+	}
+	return "another value"
 }
 
 func length(text string) int { return len([]rune(text)) }
 
-// clip shortens a text to n characters, at the end of a word if that is near, and marks the omission.
+// clip shortens a text to n characters, at the end of a word, and marks the omission. Only a single long word is cut within.
 func clip(text string, n int) string {
 	runes := []rune(text)
 	if len(runes) <= n {
 		return text
 	}
 	cut := string(runes[:n-1])
+	if next := runes[n-1]; unicode.IsLetter(next) || unicode.IsDigit(next) {
+		if i := strings.LastIndexFunc(cut, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i > 0 {
+			cut = cut[:i+1]
+		}
+	}
 	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
 		cut = cut[:i]
 	}
-	return cut + "…"
+	return strings.TrimRight(cut, ` ,;:([{"…`) + "…"
 }

@@ -115,9 +115,22 @@ func evidenceOf(f conformance.Finding, target string) evidence {
 // keeps the names of functions and variables in quotation marks, because they distinguish the faults of the program.
 func detailOf(detail string) string {
 	if programError.MatchString(detail) {
-		return clip(variable.ReplaceAllString(detail, "#"), maxException)
+		return truncate(variable.ReplaceAllString(detail, "#"), maxException)
 	}
-	return clip(normalize(detail), maxDetail)
+	return truncate(normalize(detail), maxDetail)
+}
+
+// truncate shortens a text that only fingerprints contain to n characters.
+func truncate(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	cut := string(runes[:n-1])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
+		cut = cut[:i]
+	}
+	return cut + "…"
 }
 
 // accepted reports whether the target returned a success in place of an error status.
@@ -214,14 +227,20 @@ func normalize(text string) string {
 type blocked struct {
 	// reason is the reason of the first check.
 	reason string
-	// request is the failed request in the form of evidence.request, "" if the reason names none. status is the status of the response.
+	// request is the failed request in the form of evidence.request, "" if the reason names none. status is the status of the response, 0 if
+	// it got none.
 	request string
 	status  int
-	checks  []string
+	// named are the ids of the checks in the reason: their findings report the precondition.
+	named  []string
+	checks []string
 }
 
 // precondition matches the reason of a check that was blocked by a request: the request and the status of the response.
-var precondition = regexp.MustCompile(`^blocked: ([A-Z]+) (/\S*?),? .*?returned (\d{3})`)
+var precondition = regexp.MustCompile(`^blocked: ([A-Z]+) (/\S*?),? .*?(?:returned (\d{3})|gets no response)`)
+
+// checkID matches the id of a check in a reason.
+var checkID = regexp.MustCompile(`\b[a-z]+\.[a-z][a-z0-9-]+\b`)
 
 // member matches the part of a reason that names the attribute of an object.
 var member = regexp.MustCompile(` with [^ ]+`)
@@ -231,15 +250,15 @@ func blockedOf(r *conformance.Result) []*blocked {
 	var out []*blocked
 	index := map[string]*blocked{}
 	for _, c := range r.Checks {
-		if c.Outcome != conformance.Skip || !strings.HasPrefix(c.Reason, "blocked") {
+		if c.Outcome != conformance.Skip || !strings.HasPrefix(c.Reason, "blocked") && c.BlockedBy == nil {
 			continue
 		}
-		b := &blocked{reason: c.Reason}
+		b := &blocked{reason: c.Reason, named: checkID.FindAllString(c.Reason, -1)}
 		key := member.ReplaceAllString(normalize(c.Reason), "")
 		if m := precondition.FindStringSubmatch(c.Reason); m != nil {
 			b.request, _ = requestShape(m[1], m[2], "")
-			b.status, _ = strconv.Atoi(m[3]) // three digits
-			key = b.request + " " + m[3]
+			b.status, _ = strconv.Atoi(m[3]) // three digits, or none
+			key = b.request + " " + m[3] + " " + strings.Join(b.named, " ")
 		}
 		if index[key] == nil {
 			index[key] = b

@@ -393,7 +393,7 @@ func createOuterSpaces(ctx context.Context, t *T) {
 }
 
 func createOddUserName(ctx context.Context, t *T) {
-	name := t.Prefix() + `o'neil+tag%41&"zoë"\山田@example.com`
+	name := inDomain(t, t.Prefix()+`o'neil+tag%41&"zoë"\山田`)
 	res := t.Post(ctx, "/Users", t.User("odd", doc{"userName": name}))
 	if res.Status == 400 {
 		t.Inform("status of a POST with a userName that contains quotes, plus and percent signs", "201", res.Status)

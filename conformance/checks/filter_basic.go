@@ -81,8 +81,15 @@ func wrongRow(ctx context.Context, t *T, r row) string {
 	if res.Status == 200 && slices.Equal(sorted(strings.Fields(r.want)...), got) {
 		return ""
 	}
-	return fmt.Sprintf("GET /Users?filter, with the same operator and userName, title or displayName, returned %d, but not exactly the "+
-		"users that match", res.Status)
+	return "GET /Users?filter, with the same operator and userName, title or displayName, " + wrongList(res, "users")
+}
+
+// wrongList describes the response to a filter that did not return exactly the matching objects.
+func wrongList(res *conformance.Response, objects string) string {
+	if res.Status != 200 {
+		return fmt.Sprintf("returned %d", res.Status)
+	}
+	return "returned 200 and not exactly the " + objects + " that match"
 }
 
 // declined reports whether the target rejects a filter that it does not support.

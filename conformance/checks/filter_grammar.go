@@ -101,7 +101,7 @@ var filterGrammar = []check{
 		Why:          "Directories use different case for the same userName; a case-sensitive lookup creates duplicates.",
 		Fix:          "Compare values case-insensitively unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {
-			evaluate(ctx, t, row{`userName eq ` + quote(strings.ToUpper(peoplePrefix(t))+"BOB@EXAMPLE.COM"), "bob"}, true)
+			evaluate(ctx, t, row{`userName eq ` + quote(strings.ToUpper(inDomain(t, peoplePrefix(t)+"bob"))), "bob"}, true)
 			if exact, _ := usualCase(ctx, t, `title eq "«P» Engineer"`); slices.Contains(exact, "ada") {
 				evaluate(ctx, t, row{`title eq "«P» engineer"`, "ada bob"}, false)
 			}

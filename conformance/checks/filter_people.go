@@ -21,8 +21,9 @@ import (
 //	dan    P Dan          P Engineering     P Employee2            true    home dan.w, work dan.h       P-Ext-D
 //	eve    P "Eve" \ P    (none)            (none)                 false   work eve.w
 //
-// where P is the prefix of the fixture, and an address such as ada.w is short for P + "ada.w@example.com". The userName of a user is
-// P + label + "@example.com"; that of eve is P + "not-" + P + "ada@example.com", which contains the userName of ada.
+// where P is the prefix of the fixture, and an address such as ada.w is short for P + "ada.w@" + D. The userName of a user is
+// P + label + "@" + D; that of eve is P + "not-" + P + "ada@" + D, which contains the userName of ada. D is the domain of the run. The
+// tables write tableDomain in its place.
 var people = &conformance.Fixture{
 	Name:     "people",
 	Requests: 10,
@@ -57,7 +58,7 @@ func buildPeople(ctx context.Context, t *T, common doc) map[string]*conformance.
 		maps.Copy(extra, common)
 		return t.CreateUser(ctx, label, extra)
 	}
-	email := func(kind, name string) doc { return doc{"type": kind, "value": p + name + "@example.com"} }
+	email := func(kind, name string) doc { return doc{"type": kind, "value": inDomain(t, p+name)} }
 	return map[string]*conformance.Created{
 		"ada": create("ada", doc{
 			"displayName": p + " Ada", "title": p + " Engineer", "userType": p + " Employee", "nickName": p + " 50% off", "active": true,
@@ -78,7 +79,7 @@ func buildPeople(ctx context.Context, t *T, common doc) map[string]*conformance.
 			"name": doc{"givenName": p + " Dan", "familyName": p + " Ingalls"}, "emails": []doc{email("home", "dan.w"), email("work", "dan.h")},
 		}),
 		"eve": create("eve", doc{
-			"userName": p + "not-" + p + "ada@example.com", "displayName": p + ` "Eve" \ ` + p, "active": false,
+			"userName": inDomain(t, p+"not-"+p+"ada"), "displayName": p + ` "Eve" \ ` + p, "active": false,
 			"name": doc{"givenName": p + " Eve", "familyName": p + " Online"}, "emails": []doc{email("work", "eve.w")},
 		}),
 	}
@@ -105,9 +106,9 @@ var staff = &conformance.Fixture{
 func buildStaff(ctx context.Context, t *T, common doc) map[string]*conformance.Created {
 	p := t.Prefix()
 	out := map[string]*conformance.Created{}
-	email := func(kind, name string) doc { return doc{"type": kind, "value": p + name + "@example.com"} }
+	email := func(kind, name string) doc { return doc{"type": kind, "value": inDomain(t, p+name)} }
 	primary := func(kind, name string) doc {
-		return doc{"type": kind, "value": p + name + "@example.com", "primary": true}
+		return doc{"type": kind, "value": inDomain(t, p+name), "primary": true}
 	}
 	add := func(label string, extra, enterprise doc) {
 		extra["name"] = doc{"givenName": p + " " + label, "familyName": p + " Staff"}
@@ -235,9 +236,15 @@ func expectNoMatch(ctx context.Context, t *T, filter string) {
 	t.Expect("users found by "+filter+sentValues(t, filterAttributes(filter), got...), []string{}, got)
 }
 
-// expand replaces the placeholders in the filter of a [row].
+// tableDomain is the domain in the tables of filters. [expand] replaces it with the domain of the run.
+const tableDomain = "example.com"
+
+// inDomain returns the address of a name in the domain of the run.
+func inDomain(t *T, name string) string { return name + "@" + t.UserDomain() }
+
+// expand replaces the placeholders and the domain in the filter of a [row].
 func expand(t *T, filter string) string {
-	pairs := []string{"«P»", peoplePrefix(t)}
+	pairs := []string{"«P»", peoplePrefix(t), "@" + tableDomain, inDomain(t, "")}
 	for label, o := range t.Fixture {
 		pairs = append(pairs, "«"+label+"»", o.ID, "«"+label+"-»", o.ID[:len(o.ID)-1])
 	}
@@ -271,7 +278,7 @@ func allIDsOf(ctx context.Context, t *T, endpoint string, first *conformance.Res
 func peoplePrefix(t *T) string {
 	for label, o := range t.Fixture {
 		name, _ := o.Sent["userName"].(string)
-		if prefix, ok := strings.CutSuffix(name, label+"@example.com"); ok {
+		if prefix, ok := strings.CutSuffix(name, inDomain(t, label)); ok {
 			return prefix
 		}
 	}

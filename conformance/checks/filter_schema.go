@@ -50,8 +50,8 @@ func (g graded) check() check {
 					if res.Declines() || res.OK() && slices.Equal(strings.Fields(r.want), labeled(ids, res.IDs())) {
 						return ""
 					}
-					return fmt.Sprintf("GET %s?filter, with the same attribute and an operand in the same case, returned %d, but not exactly the "+
-						"objects that match", td.endpoint, res.Status)
+					return fmt.Sprintf("GET %s?filter, with the same attribute and an operand in the same case, %s", td.endpoint,
+						wrongList(res, "objects"))
 				})
 			}
 			answered := map[string]bool{} // by operator

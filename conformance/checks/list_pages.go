@@ -339,7 +339,7 @@ func listWithSort(ctx context.Context, t *T) {
 
 func listItemsWhole(ctx context.Context, t *T) {
 	p := peoplePrefix(t)
-	res := t.Get(ctx, "/Users", "filter", "userName eq "+quote(p+"bob@example.com"))
+	res := t.Get(ctx, "/Users", "filter", "userName eq "+quote(inDomain(t, p+"bob")))
 	t.SkipIf(len(res.Resources()) != 1, "blocked: the user is not found by userName")
 	item, single := res.Resources()[0], t.Read(ctx, t.Fixture["bob"].Path()).Object()
 	t.About(res)

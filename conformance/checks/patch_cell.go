@@ -187,12 +187,20 @@ func (c patchCell) check() check {
 	}
 }
 
+// operationText describes an operation of a PATCH: its op and its path.
+func operationText(op doc) string {
+	if op["path"] == nil {
+		return fmt.Sprint(op["op"], " without a path")
+	}
+	return fmt.Sprint(op["op"], " and the path ", op["path"])
+}
+
 // blockedIfRejected blocks the check if the target rejects one of the operations, which other checks test, in a PATCH of the user.
 func blockedIfRejected(ctx context.Context, t *T, u *conformance.Created, operations ...doc) {
 	t.BlockedIf(func() string {
 		for _, op := range operations {
 			if res := t.Patch(ctx, u.Path(), op); !res.OK() {
-				return fmt.Sprintf("PATCH /Users/{id}, with the operation %s and the path %s, returned %d", op["op"], op["path"], res.Status)
+				return fmt.Sprintf("PATCH /Users/{id}, with the operation %s, returned %d", operationText(op), res.Status)
 			}
 		}
 		return ""
@@ -204,7 +212,7 @@ func blockedIfRejected(ctx context.Context, t *T, u *conformance.Created, operat
 func (c patchCell) wrongSeparately(ctx context.Context, t *T, u *conformance.Created) string {
 	for _, op := range c.ops(t) {
 		if res := t.Patch(ctx, u.Path(), op); !res.OK() {
-			return fmt.Sprintf("PATCH /Users/{id}, with only the operation %s and the path %s, returned %d", op["op"], op["path"], res.Status)
+			return fmt.Sprintf("PATCH /Users/{id}, with only the operation %s, returned %d", operationText(op), res.Status)
 		}
 	}
 	o := t.Read(ctx, u.Path()).Object()

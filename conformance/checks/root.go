@@ -291,8 +291,8 @@ func rootFilterText(t *T, filter string) string {
 		return "displayName eq " + quote(name)
 	}
 	userName, _ := kim.Sent["userName"].(string)
-	return strings.NewReplacer("«P»", strings.TrimSuffix(userName, "kim@example.com"), "«kim»", kim.ID, "«all»", t.Fixture["all"].ID).
-		Replace(filter)
+	return strings.NewReplacer("«P»", strings.TrimSuffix(userName, inDomain(t, "kim")), "@"+tableDomain, inDomain(t, ""),
+		"«kim»", kim.ID, "«all»", t.Fixture["all"].ID).Replace(filter)
 }
 
 // supportsOnUsers reports whether the target supports queries on its base URL, and returns 200 for the filter on /Users. If the base URL

@@ -118,7 +118,7 @@ var searching = []check{
 		Run: func(ctx context.Context, t *T) {
 			for _, names := range [][]string{{"userName", "active"}, {core + "userName", core + "active"}} {
 				res := searched(ctx, t, "/Users",
-					doc{"filter": `userName eq ` + quote(peoplePrefix(t)+"bob@example.com"), "attributes": names})
+					doc{"filter": `userName eq ` + quote(inDomain(t, peoplePrefix(t)+"bob")), "attributes": names})
 				t.SkipIf(len(res.Resources()) != 1, "blocked: the search does not find the user")
 				o := res.Resources()[0]
 				what := "an item of a search with attributes " + jsonText(plain(names))
@@ -139,7 +139,7 @@ var searching = []check{
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users",
-				doc{"filter": `userName eq ` + quote(peoplePrefix(t)+"bob@example.com"), "excludedAttributes": []string{"emails", "name"}})
+				doc{"filter": `userName eq ` + quote(inDomain(t, peoplePrefix(t)+"bob")), "excludedAttributes": []string{"emails", "name"}})
 			t.SkipIf(len(res.Resources()) != 1, "blocked: the search does not find the user")
 			o := res.Resources()[0]
 			t.Holds(has(o, "userName") && has(o, "id"), "an item of a search without emails and name", "id and userName", o)
@@ -421,8 +421,8 @@ var searching = []check{
 
 func searchFilter(ctx context.Context, t *T) {
 	p := peoplePrefix(t)
-	res := searched(ctx, t, "/Users", doc{"filter": `userName eq ` + quote(p+"bob@example.com")})
-	t.Expect("users found by userName eq …bob@example.com", []string{"bob"}, labels(t.Fixture, res.IDs()))
+	res := searched(ctx, t, "/Users", doc{"filter": `userName eq ` + quote(inDomain(t, p+"bob"))})
+	t.Expect("users found by userName eq …"+inDomain(t, "bob"), []string{"bob"}, labels(t.Fixture, res.IDs()))
 	t.Expect("totalResults", 1, value(res.Object(), "totalResults"))
 	res = searched(ctx, t, "/Users", doc{"filter": `userName eq ` + quote(p+"bob")})
 	t.Expect("totalResults of a search for an unknown user", 0, value(res.Object(), "totalResults"))
@@ -494,7 +494,7 @@ func searchLongFilter(ctx context.Context, t *T) {
 	// time for half of the filter determines the timeout for the whole one.
 	var half *conformance.Response
 	for _, conditions := range []int{75, 150} {
-		long := `userName eq ` + quote(p+"bob@example.com") + strings.Repeat(` or userName eq `+quote(p+"nobody@example.com"), conditions)
+		long := `userName eq ` + quote(inDomain(t, p+"bob")) + strings.Repeat(` or userName eq `+quote(inDomain(t, p+"nobody")), conditions)
 		res := t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: "/Users/.search", Smaller: half,
 			Body: doc{"schemas": []string{scim.SearchRequestMessage}, "filter": long}})
 		t.About(res)

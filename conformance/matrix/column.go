@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
@@ -40,9 +41,9 @@ func newColumn(t tested) *column {
 }
 
 // group adds causes for the complaining checks that no cause of the report explains: one for all such checks of an area with the same
-// expected and actual value. Reports of earlier versions contain no causes at all.
+// expected and actual value, and one for all steps of a client that require the same change. Reports of earlier versions contain no causes.
 func (c *column) group() {
-	type key struct{ area, want, got string }
+	type key struct{ area, want, got, fix string }
 	index := map[key]int{}
 	var groups [][]report.Check
 	for _, check := range c.document.Checks {
@@ -50,9 +51,13 @@ func (c *column) group() {
 			continue
 		}
 		f := decisive(check)
-		k := key{check.Area, f.Want, f.Got}
+		k := key{check.Area, f.Want, f.Got, ""}
+		if c.isStep(check) {
+			// Several client flows of one client, and several steps, require the same change.
+			k = key{check.Area, "", "", check.Fix}
+		}
 		i, known := index[k]
-		if !known || f.Want == "" {
+		if !known || f.Want == "" && k.fix == "" {
 			i = len(groups)
 			index[k] = i
 			groups = append(groups, nil)
@@ -116,11 +121,17 @@ func headline(title string, f report.Finding) string {
 	return "violated: " + title + " (" + shorten(f.What) + ": expected " + shorten(f.Want) + ", got " + shorten(f.Got) + ")"
 }
 
+// shorten returns a text of a finding without ids, with a limited length.
 func shorten(s string) string {
+	s = causes.Plain(s)
 	if len(s) <= maxValue {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxValue], "") + "…"
+	cut := strings.ToValidUTF8(s[:maxValue], "")
+	if i := strings.LastIndexAny(cut, " ,;:/"); i > maxValue/2 {
+		cut = strings.TrimRight(cut[:i], " ,;:/")
+	}
+	return cut + "…"
 }
 
 // isStep reports whether a check is a step of a client flow.
@@ -161,7 +172,7 @@ func (c *column) clientCell(p report.Profile) Cell {
 		}
 	}
 	if p.Fit == conformance.Breaks && len(cell.Causes) == 0 {
-		cause := Cause{Headline: p.Client + " breaks: " + p.Action, Outcome: conformance.Warn, Checks: []string{p.Step},
+		cause := Cause{Headline: p.Client + " breaks: " + p.Action, Outcome: conformance.Fail, Checks: []string{p.Step},
 			Clients: []string{p.Client}, Why: p.Why, Fix: p.Fix}
 		if p.Finding != nil {
 			cause.Headline, cause.Curl = headline(p.Action, *p.Finding), p.Finding.Curl

@@ -220,3 +220,27 @@ func TestRead_RejectsBadInput(t *testing.T) {
 	_, err := matrix.Load(filepath.Join(t.TempDir(), "absent"))
 	require.ErrorContains(t, err, "does not exist: give a directory of JSON reports")
 }
+
+// TestMatrix_OneCausePerChange checks that steps of several client flows which require the same change are one cause, without ids.
+func TestMatrix_OneCausePerChange(t *testing.T) {
+	dir := t.TempDir()
+	d := reportOf(conformance.Pass, conformance.Pass, conformance.Pass, conformance.Works)
+	d.Profiles = nil
+	for _, flow := range []string{"default", "flag"} {
+		d.Profiles = append(d.Profiles,
+			report.Profile{Profile: "entra", Conversation: flow, Client: "Microsoft Entra ID", Fit: conformance.Breaks})
+		for _, step := range []string{"-lookup", "-disable"} {
+			c := checkOf("entra."+flow+step, conformance.Fail, "")
+			c.Fix, c.Findings[0].Want = "Fix"+step, `[{"id":"abcdefgh`+flow+`"}]`
+			d.Checks = append(d.Checks, c)
+		}
+	}
+	data, err := json.Marshal(d)
+	require.NoError(t, err)
+	write(t, dir, "a.json", string(data))
+	m, err := matrix.Read(dir)
+	require.NoError(t, err)
+	require.Len(t, m.Products[0].Causes, 2)
+	require.Equal(t, []string{"entra.default-lookup", "entra.flag-lookup"}, m.Products[0].Causes[0].Checks)
+	require.Contains(t, m.Products[0].Causes[0].Headline, `[{"id":"{id}"}]`)
+}

@@ -59,6 +59,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Took:    r.Duration.Round(10 * time.Millisecond).String(),
 		Changes: changes(r), Broken: brokenClients(r),
 	}
+	once(r, p.Checks)
 	p.Causes = slices.DeleteFunc(p.Causes, func(c Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	for _, c := range p.Checks {
 		if c.Profile != "" {
@@ -83,7 +84,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		}
 		p.Areas = append(p.Areas, area)
 	}
-	recorded := evidence(r)
+	recorded := sentOf(r)
 	steps := map[string]int{}
 	for _, f := range r.Profiles {
 		steps[f.Profile+f.ClientFlow] = len(f.Steps)
@@ -96,9 +97,9 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 			return slices.DeleteFunc(slices.Clone(all), func(b Block) bool { return !b.large() })
 		},
 		"proof": func(b Block) look.Exchange { return lay(*b.Exchange, b.Curl).Exchange },
-		"sent":  func(check string) []*wirelog.Exchange { return recorded[check] },
+		"sent":  func(check string) []sentExchange { return recorded[check] },
 		// The template converts one exchange at a time, because a run has thousands of exchanges.
-		"lay":    func(e *wirelog.Exchange) laidOut { return lay(*exchange(*e), wirelog.Curl(*e)) },
+		"lay":    func(e sentExchange) laidOut { return e.lay() },
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
@@ -117,6 +118,89 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		return err
 	}
 	return b.Flush()
+}
+
+// maxWhole is the number of exchanges of a check with findings that the page contains as a whole, in addition to those of the findings.
+const maxWhole = 3
+
+// maxShown is the maximum length of a body of such an exchange, in bytes. Bodies of findings are whole.
+const maxShown = 1 << 10
+
+// A sentExchange is an exchange of a check. Unless Whole is set, the page contains only its request line and its status.
+type sentExchange struct {
+	*wirelog.Exchange
+
+	Whole bool
+	Note  string // why the page contains only the request line
+}
+
+// sentOf returns the exchanges of each check. The page contains those of a finding once, with the finding. It contains others as a whole
+// only for checks with findings: a run has thousands of exchanges. The HAR report has all of them.
+func sentOf(r *conformance.Result) map[string][]sentExchange {
+	failed, shown := map[string]bool{}, map[*wirelog.Exchange]bool{}
+	for c := range r.All() {
+		for _, f := range c.Findings {
+			failed[c.Check.ID] = failed[c.Check.ID] || f.Outcome != conformance.Info
+			shown[f.Exchange] = true
+		}
+	}
+	out := map[string][]sentExchange{}
+	whole := map[string]int{}
+	for check, all := range evidence(r) {
+		for _, e := range all {
+			sent := sentExchange{Exchange: e}
+			switch {
+			case shown[e]:
+				sent.Note = "see the finding"
+			case failed[check] && whole[check] < maxWhole:
+				sent.Whole = true
+				whole[check]++
+			}
+			out[check] = append(out[check], sent)
+		}
+	}
+	return out
+}
+
+// lay returns the exchange as the page shows it, with shortened bodies.
+func (s sentExchange) lay() laidOut {
+	e := exchange(*s.Exchange)
+	if !s.Whole {
+		return laidOut{Status: e.Status, Line: e.Method + " " + e.URL}
+	}
+	curl := wirelog.Curl(*s.Exchange)
+	for _, text := range []*string{&e.RequestBody, &e.ResponseBody, &curl} {
+		if len(*text) > maxShown {
+			*text = strings.ToValidUTF8((*text)[:maxShown], "") + "… (shortened; the HAR report has the whole exchange)"
+		}
+	}
+	return lay(*e, curl)
+}
+
+// minShared is the minimum length of a response body that the page contains only once, in bytes.
+const minShared = 1 << 10
+
+// once removes the exchange of each finding that an earlier finding of the same check shows, and refers to an earlier check for each long
+// body that is the same. checks are in the order of r.All.
+func once(r *conformance.Result, checks []Check) {
+	i, first := 0, map[string]string{} // the id of the first check with a body
+	for c := range r.All() {
+		seen := map[*wirelog.Exchange]bool{}
+		for j, f := range c.Findings {
+			if f.Exchange != nil && seen[f.Exchange] {
+				checks[i].Findings[j].Exchange, checks[i].Findings[j].above = nil, true
+			}
+			if e := checks[i].Findings[j].Exchange; e != nil && len(e.ResponseBody) >= minShared {
+				if id := first[e.ResponseBody]; id != "" {
+					e.ResponseBody = fmt.Sprintf("The same %d bytes as in the response that the check %s shows.", len(e.ResponseBody), id)
+				} else {
+					first[e.ResponseBody] = c.Check.ID
+				}
+			}
+			seen[f.Exchange] = true
+		}
+		i++
+	}
 }
 
 // laidOut is an exchange of a check with the text of its summary.
@@ -139,6 +223,9 @@ func lay(e Exchange, curl string) laidOut {
 // shown returns a finding as the page shows it.
 func shown(f Finding) look.Finding {
 	out := look.Finding{Tone: look.Tone(f.Outcome), What: f.What, Want: f.Want, Got: f.Got}
+	if f.above {
+		out.Note = "same exchange as above"
+	}
 	if f.Unsteady {
 		out.Note = "unsteady: the finding did not occur again in the repeated check"
 	}

@@ -69,7 +69,7 @@ type Check struct {
 	Area       string              `json:"area"`
 	Profile    string              `json:"profile,omitempty"` // the profile whose client flow contains the check as a step
 	Level      conformance.Level   `json:"level"`
-	Outcome    conformance.Outcome `json:"outcome"`
+	Outcome    conformance.Outcome `json:"outcome"` // a step of a client flow that breaks the client has fail
 	Reason     string              `json:"reason,omitempty"`
 	BlockedBy  string              `json:"blockedBy,omitempty"` // the text of the block that contains the check
 	Clauses    []Clause            `json:"clauses"`
@@ -118,6 +118,8 @@ type Finding struct {
 	After    string              `json:"after,omitempty"` // the curl command of the write before the read in Curl
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`
+
+	above bool // an earlier finding of the check shows the same exchange
 }
 
 // Commands returns the curl commands that show the finding, one on each line.
@@ -280,12 +282,28 @@ func document(r *conformance.Result, version string) Document {
 		for _, f := range c.Findings {
 			entry.Findings = append(entry.Findings, finding(f))
 		}
+		if entry.Profile != "" {
+			entry.breaks()
+		}
 		if len(c.Findings) > 0 {
 			entry.Why, entry.Fix, entry.Clients = c.Check.Why, c.Check.Fix, Clients(c.Check)
 		}
 		d.Checks = append(d.Checks, entry)
 	}
 	return d
+}
+
+// breaks sets the outcome of a step of a client flow, and of its findings, to Fail if the step breaks the client. In a result, such a step
+// has the outcome Warn, because no RFC requires it; to the client, it is no warning.
+func (c *Check) breaks() {
+	if c.Outcome == conformance.Warn {
+		c.Outcome = conformance.Fail
+	}
+	for i := range c.Findings {
+		if c.Findings[i].Outcome == conformance.Warn {
+			c.Findings[i].Outcome = conformance.Fail
+		}
+	}
 }
 
 func profileOf(p conformance.ProfileResult) Profile {
@@ -302,6 +320,7 @@ func profileOf(p conformance.ProfileResult) Profile {
 	}
 	for i, b := range p.Breaks {
 		broken := BrokenStep{Check: b.Check, Action: b.Action, Why: b.Why, Fix: b.Fix, Finding: finding(b.Finding)}
+		broken.Finding.Outcome = conformance.Fail
 		entry.Breaks = append(entry.Breaks, broken)
 		if i == 0 {
 			entry.Step, entry.Action, entry.Why, entry.Fix, entry.Finding = b.Check, b.Action, b.Why, b.Fix, &broken.Finding

@@ -26,7 +26,7 @@ func Writers() []Writer {
 			return Text(w, r, TextOptions{All: true})
 		}},
 		{Name: "json", What: "everything, versioned, with a JSON Schema", Write: JSON},
-		{Name: "html", What: "one HTML file: every check, clause and exchange", Traffic: true, Write: HTML},
+		{Name: "html", What: "one HTML file: every check, clause and finding", Traffic: true, Write: HTML},
 		{Name: "markdown", What: "a summary for pull requests and job pages", Write: Markdown},
 		{Name: "junit", What: "test results for CI systems", Write: JUnit},
 		{Name: "sarif", What: "SARIF 2.1.0 for code scanning", Write: SARIF},

@@ -178,9 +178,17 @@ func sarifRuleOf(c Check) sarifRule {
 		Short:      sarifText{c.Title + "."},
 		Full:       sarifText{full},
 		Help:       sarifText{help},
-		Default:    sarifConfig{sarifLevels[c.Level.Violation()]},
+		Default:    sarifConfig{sarifLevels[violation(c)]},
 		Properties: map[string]any{"tags": tags},
 	}
+}
+
+// violation returns the outcome of a violation of a check. A step that fails breaks its client.
+func violation(c Check) conformance.Outcome {
+	if c.Profile != "" {
+		return conformance.Fail
+	}
+	return c.Level.Violation()
 }
 
 // sarifName converts an id to the Pascal case that SARIF requires for names.
@@ -199,7 +207,11 @@ func (r *sarifRun) result(d Document, c Check, f Finding) sarifResult {
 		Message:    sarifText{fmt.Sprintf("%s: expected %s, got %s.", f.What, f.Want, f.Got)},
 		Properties: map[string]any{"expected": f.Want, "got": f.Got, "concerns": orEmpty(c.Clients)},
 	}
-	print := fingerprint(d.Run, c.ID, f)
+	fingerprinted := f
+	if c.Profile != "" && f.Outcome == conformance.Fail {
+		fingerprinted.Outcome = conformance.Warn // earlier versions reported steps as warnings; their fingerprints remain
+	}
+	print := fingerprint(d.Run, c.ID, fingerprinted)
 	out.Fingerprints = map[string]string{"finding/v1": print, "primaryLocationLineHash": print}
 	// The base URL itself is the artifact of a finding without an exchange.
 	uri, line := ".", c.ID+": "+c.Title

@@ -32,14 +32,22 @@ type TextOptions struct {
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	found := slices.DeleteFunc(causes.Of(r), func(c causes.Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	// The first cause in full, and the headlines of some others.
-	wanted := minCauses
+	wanted, whole := minCauses, 0
+	if len(found) > 0 {
+		first := &printer{}
+		first.cause(1, found[0], false)
+		whole = max(0, first.lines()+2-wanted)
+	}
 	if len(found) > 1 {
 		wanted += min(len(found)+2, wantedHeadlines)
 	}
 	var head, tail *printer
-	for brief := plain; brief <= briefest; brief++ {
+	for brief := plain; brief <= fewClients; brief++ {
 		head, tail = textHead(r, opts, brief), textTail(r, found, opts, brief)
-		if opts.All || head.lines()+tail.lines()+wanted <= maxLines {
+		if brief == shortBlocks {
+			whole = 0 // a change in full is more important than a long first cause in full
+		}
+		if opts.All || head.lines()+tail.lines()+wanted+whole <= maxLines {
 			break
 		}
 	}
@@ -69,6 +77,7 @@ const (
 	shortBlocks           // curl commands and check ids of blocks, and all but the first block in full
 	fewChanges            // all but the first change in full, and notes beyond two lines
 	briefest              // all changes in full
+	fewClients            // all limits, all but the first clients, and changes and notes beyond one line and a few
 )
 
 // wantedHeadlines is the number of lines for the headlines of causes and their summary, for which a report omits other parts.
@@ -110,7 +119,11 @@ func textTail(r *conformance.Result, found []causes.Cause, opts TextOptions, bri
 	for _, complaint := range r.Complaints {
 		tail.wrapped("waivers: ", complaint)
 	}
-	for _, caution := range r.Cautions {
+	for i, caution := range r.Cautions {
+		if brief >= fewClients && i == maxNotes {
+			tail.line("note: %d more; --all lists them", len(r.Cautions)-i)
+			break
+		}
 		if brief >= fewChanges {
 			caution = clipTo(visible(caution), shortNote)
 		}
@@ -122,6 +135,9 @@ func textTail(r *conformance.Result, found []causes.Cause, opts TextOptions, bri
 	tail.verdict(r, found)
 	return tail
 }
+
+// maxNotes is the greatest number of notes in a report with the brevity fewClients.
+const maxNotes = 3
 
 // maxLines is the greatest number of lines of a report on a terminal, without TextOptions.All.
 const maxLines = 60
@@ -260,19 +276,26 @@ func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 	case opts.Cleanup == nil:
 		p.line("Journal of the leftovers: %s", r.Journal)
 	default:
-		// The line is not wrapped, so that it can be copied.
-		p.line("Remove the leftovers with: %s", opts.Cleanup(r.Journal))
+		p.command("Remove the leftovers with: ", opts.Cleanup(r.Journal))
 	}
+}
+
+// infoText returns the number of checks that only inform, as text.
+func infoText(r *conformance.Result) string {
+	if n := r.Count(conformance.Info); n > 0 {
+		return fmt.Sprintf(", info: %d", n)
+	}
+	return ""
 }
 
 func (p *printer) verdict(r *conformance.Result, found []causes.Cause) {
 	switch r.Verdict {
 	case conformance.Clean:
-		p.line("Verdict: clean. Passed: %d, skipped: %d%s.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip),
+		p.line("Verdict: clean. Passed: %d%s, skipped: %d%s.", r.Count(conformance.Pass), infoText(r), r.Count(conformance.Skip),
 			waivedText(r))
 	case conformance.Findings:
-		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn),
-			r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
+		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s%s.", r.Count(conformance.Fail), r.Count(conformance.Warn),
+			r.Count(conformance.Pass), infoText(r), waivedText(r))
 		if r.Reason != "" {
 			p.wrapped("", sentence(r.Reason))
 		}

@@ -34,7 +34,7 @@ func (p *printer) blocks(r *conformance.Result) {
 		if e := b.Exchange; e != nil {
 			p.wrapped("  request   ", strings.TrimSpace(e.Method+" "+e.URL+" "+shortened(e.RequestBody)))
 			p.wrapped("  response  ", strings.TrimSpace(fmt.Sprint(e.Status)+" "+shortened(e.ResponseBody)))
-			p.line("  shown by  %s", wirelog.Curl(*e))
+			p.command("  shown by  ", wirelog.Curl(*e))
 		}
 		names := strings.Join(b.Checks[:min(maxBlockedNamed, len(b.Checks))], ", ")
 		if more := len(b.Checks) - maxBlockedNamed; more > 0 {
@@ -54,7 +54,7 @@ const maxShortBlocks = 3
 // shortBlock writes the n-th block in one line, the first one with its request and response.
 func (p *printer) shortBlock(headline string, e *wirelog.Exchange, n int) {
 	most := maxShortBlocks
-	if p.brief == briefest {
+	if p.brief >= briefest {
 		most = 1
 	}
 	switch {

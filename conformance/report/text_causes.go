@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -101,7 +102,7 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 		run := commandsOf(c)
 		curl := run.shown
 		if len(curl) > maxCurl && !long {
-			curl = fmt.Sprintf("%s %s, which returned %d; --all shows the request", e.Method, clipTo(visible(e.URL), width), e.Status)
+			curl = fmt.Sprintf("%s %s, which %s; --all shows the request", e.Method, clipTo(visible(e.URL), width), returned(e.Status))
 		}
 		whole := p.creates(run.creates, long)
 		if run.after != "" {
@@ -109,11 +110,11 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 			if len(after) > maxCurl && !long {
 				after = fmt.Sprintf("%s %s; --all shows the request", c.Write.Method, clipTo(visible(c.Write.URL), width))
 			}
-			p.line("    after     %s", after)
+			p.command("    after     ", after)
 		}
-		p.line("    shown by  %s", curl)
+		p.command("    shown by  ", curl)
 		if whole && run.removes != "" {
-			p.line("    last      %s", run.removes)
+			p.command("    last      ", run.removes)
 		}
 	}
 	p.wrapped("    why       ", c.Why)
@@ -129,7 +130,7 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 func (p *printer) creates(commands []string, long bool) bool {
 	if long || len(commands) == 1 && len(commands[0]) <= maxCurl {
 		for _, c := range commands {
-			p.line("    first     %s", c)
+			p.command("    first     ", c)
 		}
 		return true
 	}
@@ -155,10 +156,26 @@ func explained(c causes.Cause) string {
 	return strings.Join(parts, "; ")
 }
 
-// clipTo shortens a line to a number of characters.
-func clipTo(line string, columns int) string {
-	if runes := []rune(line); len(runes) > columns {
-		return strings.TrimRight(string(runes[:columns-1]), "…") + "…"
+// returned describes the response with a status.
+func returned(status int) string {
+	if status == 0 {
+		return "got no complete response"
 	}
-	return line
+	return fmt.Sprintf("returned %d", status)
+}
+
+// clipTo shortens a line to a number of characters, at the end of a word if there is one in its last third.
+func clipTo(line string, columns int) string {
+	runes := []rune(line)
+	if len(runes) <= columns {
+		return line
+	}
+	cut := string(runes[:columns-1])
+	if next := runes[columns-1]; unicode.IsLetter(next) || unicode.IsDigit(next) {
+		i := strings.LastIndexFunc(cut, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if i > len(cut)*2/3 {
+			cut = cut[:i+1]
+		}
+	}
+	return strings.TrimRight(cut, "… ") + "…"
 }

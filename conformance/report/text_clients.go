@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/internal/counted"
 )
 
@@ -82,8 +83,13 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 	for _, f := range r.Profiles {
 		names = max(names, len(flowName(f.Client, f.ClientFlow)))
 	}
-	doubts := false
-	for _, f := range r.Profiles {
+	doubts, flows := false, r.Profiles
+	if p.brief >= fewClients && len(flows) > maxFlows+1 {
+		flows = slices.Clone(flows)
+		slices.SortStableFunc(flows, func(a, b conformance.ProfileResult) int { return fitRank(a) - fitRank(b) })
+		flows = flows[:maxFlows]
+	}
+	for _, f := range flows {
 		fit := fmt.Sprintf("%-17s", f.Compatibility)
 		if p.color {
 			fit = ansi[fitColors[f.Compatibility]] + fit + "\x1b[0m"
@@ -94,11 +100,11 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 		}
 		p.line("  %-*s  %s  %s", names+1, name, fit, summaryOf(f))
 		indent := strings.Repeat(" ", names+5)
-		if f.Reason != "" {
+		if f.Reason != "" && p.brief < fewClients {
 			p.wrapped(indent, f.Reason)
 		}
 		for i, limit := range f.Limits {
-			if p.brief >= withoutLimits && f.Compatibility == conformance.Breaks {
+			if p.brief >= withoutLimits && f.Compatibility == conformance.Breaks || p.brief >= fewClients {
 				break
 			}
 			if i == maxLimits && !all {
@@ -108,13 +114,16 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 			p.wrapped(indent+"limit: ", limit)
 		}
 	}
+	if n := len(r.Profiles) - len(flows); n > 0 {
+		p.line("  %d more: --all lists them", n)
+	}
 	if doubts {
 		p.line("  * Some requests of this client are not documented: the JSON and HTML reports name them.")
 	}
 	p.line("")
 	required, inFull := changes(r), maxChanges
 	if p.brief >= fewChanges {
-		inFull = int(briefest - p.brief)
+		inFull = max(0, int(briefest-p.brief))
 	}
 	for i, c := range required {
 		if i == 0 {
@@ -130,7 +139,11 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 				p.line("")
 				break
 			}
-			p.wrapped(head, c.Fix)
+			if p.brief >= fewClients {
+				p.line("%s%s", head, clipTo(visible(c.Fix), width-len(head)))
+			} else {
+				p.wrapped(head, c.Fix)
+			}
 			if i == len(required)-1 {
 				p.line("")
 			}
@@ -143,14 +156,26 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 			steps = append(slices.Clone(steps[:maxSteps]), fmt.Sprintf("and %d more", n))
 		}
 		p.wrapped("  breaks    ", c.Action+": "+strings.Join(steps, ", "))
-		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clipTo(c.Finding.Want, maxClip),
-			clipTo(c.Finding.Got, maxClip)))
+		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", causes.Plain(c.Finding.What),
+			clipTo(causes.Plain(c.Finding.Want), maxClip), clipTo(causes.Plain(c.Finding.Got), maxClip)))
 		p.line("")
 	}
 }
 
 // maxClip is the maximum number of characters of a value in the section on clients. Other reports contain the whole value.
 const maxClip = 81
+
+// maxFlows is the greatest number of client flows in a report with the brevity fewClients, those that break first.
+const maxFlows = 6
+
+// fitRank orders client flows: those that break, then those that could not be tested, those with limits, and those that work.
+func fitRank(f conformance.ProfileResult) int {
+	order := []conformance.Compatibility{conformance.Breaks, conformance.UnknownCompatibility, conformance.WorksWithLimits}
+	if i := slices.Index(order, f.Compatibility); i >= 0 {
+		return i
+	}
+	return len(order)
+}
 
 // summaryOf returns the number of the steps of a flow that fail and that could not be tested.
 func summaryOf(f conformance.ProfileResult) string {

@@ -89,9 +89,9 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		default:
 			shown = f.Exchange
 			if f.Write != nil {
-				p.line("  after     %s", wirelog.Curl(*f.Write))
+				p.command("  after     ", wirelog.Curl(*f.Write))
 			}
-			p.line("  shown by  %s", wirelog.Curl(*f.Exchange))
+			p.command("  shown by  ", wirelog.Curl(*f.Exchange))
 		}
 	}
 	if headed {

@@ -72,7 +72,7 @@ func unusable(r *conformance.Result, flows, changes, blocks int) *conformance.Re
 }
 
 func TestText_FitsTerminalIfAllBreaks(t *testing.T) {
-	for _, n := range []struct{ flows, changes, blocks int }{{7, 0, 0}, {1, 1, 1}, {7, 3, 1}, {7, 40, 2}, {7, 40, 40}} {
+	for _, n := range []struct{ flows, changes, blocks int }{{7, 0, 0}, {1, 1, 1}, {7, 3, 1}, {7, 40, 2}, {7, 40, 40}, {14, 40, 40}} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			var b bytes.Buffer
 			require.NoError(t, report.Text(&b, unusable(bad(3, 2000), n.flows, n.changes, n.blocks), report.TextOptions{}))
@@ -111,6 +111,26 @@ func TestText_FitsTerminal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestText_FitsTerminalWithManyClients checks the number of lines if many clients break, others have limits, and the run has many notes.
+func TestText_FitsTerminalWithManyClients(t *testing.T) {
+	r := unusable(bad(3, 2000), 6, 12, 1)
+	long := strings.Repeat("of some length ", 12)
+	for i := range 8 {
+		r.Profiles = append(r.Profiles, conformance.ProfileResult{Client: fmt.Sprint("Other ", i), Compatibility: conformance.WorksWithLimits,
+			Limits: []string{"a limit " + long, "another limit"}, Steps: []conformance.CheckResult{{}}})
+	}
+	for range 8 {
+		r.Cautions = append(r.Cautions, "a note "+long)
+	}
+	var b, all bytes.Buffer
+	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
+	require.LessOrEqual(t, terminalLines(b.String()), 60, b.String())
+	require.Contains(t, b.String(), "11 more: --all lists them")
+	require.Contains(t, b.String(), "Client 4")
+	require.NoError(t, report.Text(&all, r, report.TextOptions{All: true}))
+	require.Contains(t, all.String(), "Other 7")
 }
 
 // TestBlocks_NoSecondListing checks that reports with a section of large blocks do not list these blocks among the causes, and that they

@@ -192,7 +192,32 @@ func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
 	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected, Order: checks.Order()})
 	require.NoError(t, err)
+	requireFormatted(t, r)
 	return r
+}
+
+// TestSuite_FormatsReasons checks the reasons about operations without a path; suite checks the texts of all other runs.
+func TestSuite_FormatsReasons(t *testing.T) {
+	t.Parallel()
+	r := suite(t, withQuirk(t, newReferenceServer(t), "patch-needs-path"), "patch", "groups")
+	require.True(t, slices.ContainsFunc(r.Checks, func(c conformance.CheckResult) bool {
+		return strings.Contains(c.Reason, "replace without a path")
+	}))
+}
+
+// requireFormatted checks that no text of a result has an error of package fmt, such as "%!s(<nil>)".
+func requireFormatted(t *testing.T, r *conformance.Result) {
+	t.Helper()
+	texts := slices.Concat([]string{r.Reason}, r.Cautions)
+	for c := range r.All() {
+		texts = append(append(texts, c.Reason), c.Notes...)
+		for _, f := range c.Findings {
+			texts = append(texts, f.What, f.Want, f.Got)
+		}
+	}
+	for _, text := range texts {
+		require.NotRegexp(t, `%!\w?\(`, text)
+	}
 }
 
 // suiteAndCompare runs suite on the reference server with a fault or a variant. After the run, the server has the same objects as before,

@@ -128,9 +128,29 @@ func (c *mockCommand) Run(in *invocation) error {
 func printInstructions(in *invocation, url, token string, s clientgrade.Scenario) {
 	fmt.Fprintf(in.stderr, "SCIM base URL %s\nbearer token  %s\n\n%s:\n", url, token, s.Title)
 	for i, step := range s.Do {
-		fmt.Fprintf(in.stderr, "  %d. %s\n", i+1, step)
+		fmt.Fprintln(in.stderr, wrapped(fmt.Sprintf("  %d. ", i+1), step))
 	}
 	fmt.Fprintln(in.stderr, "\nWhen the client is done, press Ctrl-C. The command then prints a report about the client.")
+}
+
+// textWidth is the maximum number of columns of a line on a terminal.
+const textWidth = 100
+
+// wrapped returns a text after a prefix in lines of at most textWidth columns. Further lines are indented.
+func wrapped(prefix, text string) string {
+	lines, line := []string{}, prefix
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) > textWidth:
+			lines = append(lines, line)
+			line = strings.Repeat(" ", len(prefix)) + word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 func (c *mockCommand) scenario() (clientgrade.Scenario, error) {

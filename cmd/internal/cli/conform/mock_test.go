@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance/clientgrade"
 )
 
 const oneUser = `
@@ -89,5 +91,16 @@ func TestMock_RejectsInvalidArguments(t *testing.T) {
 	} {
 		code, _, stderr := execute(t, args...)
 		require.Equal(t, ExitUsage, code, "%v: %s", args, stderr)
+	}
+}
+
+// TestPrintInstructions_Fits checks that the steps of every scenario fit in 100 columns.
+func TestPrintInstructions_Fits(t *testing.T) {
+	for _, s := range clientgrade.Scenarios() {
+		var b strings.Builder
+		printInstructions(&invocation{stderr: &b}, "http://127.0.0.1:1/scim/v2", "mock-token", s)
+		for line := range strings.Lines(b.String()) {
+			require.LessOrEqual(t, len(strings.TrimSuffix(line, "\n")), textWidth, line)
+		}
 	}
 }

@@ -66,7 +66,8 @@ func (c *runCommand) Run(in *invocation) error {
 	}
 	opts.JournalStarted = func(path string) {
 		if !c.Quiet {
-			fmt.Fprintf(in.stderr, "If this run is aborted, remove its objects with: %s\n", c.cleanup(in.program, path))
+			fmt.Fprintf(in.stderr, "If this run is aborted, remove its objects with:\n  %s\n",
+				report.WrapCommand(c.cleanup(in.program, path), len("  ")))
 		}
 	}
 	if !c.Quiet {
