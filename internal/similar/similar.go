@@ -14,8 +14,8 @@ func Hint(name string, known []string) string {
 	return ""
 }
 
-// Name returns the known name that differs in the fewest characters from an unknown one, ignoring case: the first one of several. It returns
-// "" if each known name differs in more than a third of the characters plus one, or in more than three.
+// Name returns the known name that differs in the fewest characters from an unknown one, ignoring case: the first one of several. It
+// returns "" if each known name differs in more than a third of the characters plus one, or in more than three.
 func Name(name string, known []string) string {
 	best, distance := "", min(len(name)/3+2, 4)
 	for _, k := range known {

@@ -81,14 +81,15 @@ func TestReadFile_Errors(t *testing.T) {
 	tenant := func(lines ...string) string { return "tenants:\n  acme:\n    " + strings.Join(lines, "\n    ") + "\n" }
 	const tokens = "tokens: [hush]"
 	tests := map[string]struct{ text, want string }{
-		"empty":                          {"", "defines no tenants"},
-		"a comment only":                 {"# nothing\n", "defines no tenants"},
-		"no tenants":                     {"tenants: {}", "defines no tenants"},
-		"not YAML":                       {"tenants: [", "neither YAML nor JSON"},
-		"two documents":                  {tenant(tokens) + "---\n" + tenant(tokens), "more than one document"},
-		"a list":                         {"- acme", "line 1: an object"},
-		"an unknown member":              {tenant(tokens) + "version: 2\n", `line 4: unknown member "version"`},
-		"an unknown tenant member":       {tenant(tokens, "quirk: [no-patch]"), `tenant acme: line 4: unknown member "quirk"; did you mean "quirks"?`},
+		"empty":             {"", "defines no tenants"},
+		"a comment only":    {"# nothing\n", "defines no tenants"},
+		"no tenants":        {"tenants: {}", "defines no tenants"},
+		"not YAML":          {"tenants: [", "neither YAML nor JSON"},
+		"two documents":     {tenant(tokens) + "---\n" + tenant(tokens), "more than one document"},
+		"a list":            {"- acme", "line 1: an object"},
+		"an unknown member": {tenant(tokens) + "version: 2\n", `line 4: unknown member "version"`},
+		"an unknown tenant member": {tenant(tokens, "quirk: [no-patch]"),
+			`tenant acme: line 4: unknown member "quirk"; did you mean "quirks"?`},
 		"a name with capitals":           {"tenants:\n  Acme:\n    tokens: [hush]", `line 2: "Acme" cannot be the name`},
 		"a name with a slash":            {"tenants:\n  a/b:\n    tokens: [hush]", `line 2: "a/b"`},
 		"a name that is too long":        {"tenants:\n  " + strings.Repeat("a", 25) + ":\n    tokens: [hush]", "line 2"},

@@ -90,9 +90,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		fmt.Fprintf(stderr, "%s: %s\n%s\n", program, frame.Problem(err), frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	log := newLogger(stderr, cmds.LogLevel, lookupEnv)
-	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: log},
-		&engine.Invocation{Context: ctx, Stdin: os.Stdin, Stdout: stdout})
+	in := &invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel, lookupEnv)}
+	err = parsed.Run(in, &engine.Invocation{Context: ctx, Stdin: os.Stdin, Stdout: stdout})
 	var usage *frame.UsageError
 	switch {
 	case errors.As(err, &usage):
@@ -112,8 +111,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 // newParser returns the parser of the commands. It calls exit if it has handled the arguments completely.
 func newParser(cmds *commands, stdout, stderr io.Writer, exit func(code int)) (*kong.Kong, error) {
 	return kong.New(cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)}, flagHelp,
-		kong.TypeMapper(reflect.TypeFor[slog.Level](), kong.MapperFunc(decodeLevel)), kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(exit))
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), kong.MapperFunc(decodeLevel)),
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(exit))
 }
 
 // decodeLevel parses the value of a flag for the level of log messages.

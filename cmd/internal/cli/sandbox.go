@@ -86,6 +86,11 @@ var flagHelp = kong.Vars{
 	"benchJSON": "Write the result to a file as JSON. If FILE is -, standard output has only JSON.",
 	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +
 		"instead ends when all users exist.",
+	"quirk":      "Simulated deviation (repeatable); see serve scim --list-quirks.",
+	"scimQuirk":  "Quirk of the server, a simulated deviation (repeatable); see --list-quirks.",
+	"lenient":    "Accept only this nonstandard input (docs/reference/leniencies.md).",
+	"haltOp":     "Operation: create, link, update, reactivate, deactivate, members, delete. Default: all.",
+	"tokenScope": "Permission (repeatable): read, write, apps, approve, secrets, admin, fleet.",
 	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2 (docs/howto/tenants.md). All other flags apply to " +
 		"/scim/v2, the tenant named default.",
 }
@@ -145,7 +150,7 @@ type sandboxCommand struct {
 	metricsFlags
 	consoleFlags
 	Guard   int      `help:"${guard}" placeholder:"N"`
-	Quirk   []string `help:"Simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
+	Quirk   []string `help:"${quirk}" placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
 	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2 (docs/howto/tenants.md)." placeholder:"FILE"`
 }
 
@@ -213,9 +218,9 @@ type serveSCIMCommand struct {
 	Token     []string `help:"${token}" placeholder:"TOKEN[;OPTION...]" env:"SCIMWRIGHT_SCIM_TOKEN"`
 	ReadToken []string `help:"Same as --token with the option read-only (repeatable)." name:"read-token" placeholder:"TOKEN[;OPTION...]"`
 	Strict    bool     `help:"Reject nonstandard requests, including those that known clients send." xor:"leniency"`
-	Lenient   []string `help:"Accept only this nonstandard input (docs/reference/leniencies.md)." placeholder:"NAME,..." xor:"leniency" complete:"@leniencies"`
+	Lenient   []string `help:"${lenient}" placeholder:"NAME,..." xor:"leniency" complete:"@leniencies"`
 	Schemas   string   `help:"Also serve the resource types and extensions in *.json of this directory." placeholder:"DIR" type:"existingdir"`
-	Quirk     []string `help:"Quirk of the server, a simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
+	Quirk     []string `help:"${scimQuirk}" placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
 	Tenants   string   `help:"${tenants}" placeholder:"FILE"`
 	TLSCert   string   `help:"PEM file with the certificate chain; enables TLS." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
 	TLSKey    string   `help:"PEM file with the key of the certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`

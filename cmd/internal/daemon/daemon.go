@@ -226,8 +226,8 @@ func (d *Daemon) listen(ctx context.Context) (net.Listener, *tls.Config, error) 
 	}
 	if secure == nil && !o.BehindProxy && !serving.OnLoopback(listener.Addr()) {
 		_ = listener.Close()
-		return nil, nil, fmt.Errorf("%w: other machines can reach %s, and tokens would be sent to it in plaintext; set --tls-cert and --tls-key, "+
-			"or --behind-proxy if a proxy terminates TLS", ErrNoTLS, o.Listen)
+		return nil, nil, fmt.Errorf("%w: other machines can reach %s, and tokens would be sent to it in plaintext; set --tls-cert and "+
+			"--tls-key, or --behind-proxy if a proxy terminates TLS", ErrNoTLS, o.Listen)
 	}
 	return listener, secure, nil
 }

@@ -85,7 +85,7 @@ func TestBrowser_Newcomer(t *testing.T) {
 		w.WaitText("ben@northwind.example")
 		w.Click(`#live td.path a`)
 		w.WaitText("Repeat with curl")
-		w.Screenshot("request")
+		w.Picture("request", browsertest.PictureWidth)
 
 		w.broken.Store(true)
 		w.ClickText("Apps")
@@ -132,11 +132,11 @@ func TestBrowser_SeedOrganization(t *testing.T) {
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	b.Wait(`["201", "403"].every(s => [...document.querySelectorAll("#live tr.new")].some(e => e.innerText.includes(s)))`)
 	b.Size(1440, 640) // a picture of at most 200 KB
-	b.Screenshot("requests")
+	b.Picture("requests", browsertest.PictureWidth)
 	b.Size(1440, 1000)
 	b.Open(api.BaseURL + "/")
 	b.WaitText("The target rejects the credentials.")
-	b.Screenshot("overview")
+	b.Picture("overview", 1100) // the table of apps with all columns
 	require.Empty(t, b.Faults())
 }
 
@@ -167,7 +167,7 @@ func TestBrowser_ApprovesRemovals(t *testing.T) {
 		require.True(t, ok, "a mass removal requires its number")
 		w.Click("#typed")
 		w.Type(number)
-		w.Screenshot("approve")
+		w.Picture("approve", browsertest.PictureWidth)
 		w.Eval(`document.querySelector("#typed").value = ""`)
 		w.Type("1")
 		w.Click("form button.primary")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scimwright/scimwright/cmd/internal/console/browsertest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
@@ -38,7 +39,7 @@ func TestBrowser_ManagesUsers(t *testing.T) {
 		do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 		w.ClickText("Done")
 		w.WaitText("in sync")
-		w.Screenshot("user")
+		w.Picture("user", browsertest.PictureWidth)
 		w.ClickText("Groups")
 		w.ClickText("New group")
 		w.WaitText("Its members get the apps")

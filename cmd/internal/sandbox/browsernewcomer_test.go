@@ -46,7 +46,7 @@ func (n *newcomer) connect() {
 	n.fill("label", "CRM")
 	n.ClickText("Test the connection")
 	n.WaitText("The connection works")
-	n.Screenshot("connect")
+	n.Picture("connect", browsertest.PictureWidth)
 	n.ClickText("Connect")
 	n.WaitText("The app is connected.")
 }

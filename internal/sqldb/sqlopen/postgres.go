@@ -59,7 +59,8 @@ func AdjustMode(ctx context.Context, databaseURL string, config *pgx.ConnConfig)
 	return nil
 }
 
-// connectError is an error of the driver with each line once: by default, the driver connects with TLS, then without, and reports both errors.
+// connectError is an error of the driver with each line once: by default, the driver connects with TLS, then without, and reports both
+// errors.
 type connectError struct{ error }
 
 // Error implements error.

@@ -170,7 +170,9 @@ func flagHelp() kong.Vars {
 			"docs/reference/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
 		"profileHelp": "Profiles to select: " + strings.Join(profiles.Names(), ", ") + ". rfc is the checks of the RFCs; all is rfc and " +
 			"the flows of every client; each other profile is the flows of one client and the checks on which this client depends. Default: rfc.",
-		"mockProfileHelp": "Profiles of clients, with the names of run: " + strings.Join(profiles.Names(), ", ") +
+		"onlyHelp":  "Select only these checks: ids, areas, levels, clauses or sections (RFC7644-3.5.2).",
+		"quirkHelp": "Simulated deviation (repeatable); see --list-quirks.",
+		"clients": "Profiles of clients, with the names of run: " + strings.Join(profiles.Names(), ", ") +
 			". The client must send only requests of these clients. rfc and all permit every request. Default: rfc.",
 		"settleHelp": "Maximum time that the checks wait until a write is visible. The run first measures the actual time and reports it. " +
 			"0 means 2s.",

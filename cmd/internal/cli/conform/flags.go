@@ -33,10 +33,10 @@ func (a address) base() (string, error) {
 
 // selection is the set of flags that select checks.
 type selection struct {
-	Only    []string `help:"Select only these checks: ids, areas, levels, clauses or sections (RFC7644-3.5.2)." placeholder:"ID,..." complete:"@selections"`
+	Only    []string `help:"${onlyHelp}" placeholder:"ID,..." complete:"@selections"`
 	Skip    []string `help:"Exclude these checks; same values as --only." placeholder:"ID,..." complete:"@selections"`
 	Level   string   `help:"Lowest level of the checks: must, should, interop or may." default:"may" complete:"must,should,interop,may"`
-	Profile []string `help:"${profileHelp}" placeholder:"CLIENT,..." default:"rfc" complete:"@profiles"`
+	Profile []string `help:"${profileHelp}" placeholder:"CLIENT,..." default:"rfc" complete:"@clients"`
 }
 
 // checks returns the selected checks and profiles.

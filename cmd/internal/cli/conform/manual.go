@@ -43,7 +43,7 @@ func Lists() map[string][]string {
 	levels := []string{"must", "should", "interop", "may"}
 	split := func(names string) []string { return strings.Split(names, ", ") }
 	return map[string][]string{
-		"checks": slices.Concat(areas, ids), "contracts": split(contractNames()), "kinds": lint.Kinds(), "profiles": profiles.Names(),
+		"checks": slices.Concat(areas, ids), "contracts": split(contractNames()), "kinds": lint.Kinds(), "clients": profiles.Names(),
 		"quirks": flaws, "scenarios": split(scenarioNames()), "selections": slices.Concat(areas, levels), "servers": split(mockNames()),
 	}
 }

@@ -23,9 +23,9 @@ type mockCommand struct {
 	printing
 	Scenario   string        `help:"${scenarioHelp}" default:"joiner-mover-leaver" placeholder:"NAME|FILE" complete:"@scenarios"`
 	Contract   string        `help:"${contractHelp}" placeholder:"NAME" complete:"@contracts"`
-	Quirk      []string      `help:"Simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
+	Quirk      []string      `help:"${quirkHelp}" placeholder:"NAME[=ARG]" sep:"none" complete:"@quirks"`
 	Server     []string      `help:"Servers to simulate, each a set of quirks: ${mocks}." placeholder:"NAME,..." complete:"@servers"`
-	Profile    []string      `help:"${mockProfileHelp}" placeholder:"CLIENT,..." default:"rfc" env:"SCIM_CONFORMANCE_MOCK_PROFILE" complete:"@profiles"`
+	Profile    []string      `help:"${clients}" placeholder:"CLIENT,..." default:"rfc" env:"SCIM_CONFORMANCE_MOCK_PROFILE" complete:"@clients"`
 	Listen     string        `help:"${listenHelp}" default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Token      string        `help:"Bearer token for the client. Default: random." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
 	Record     string        `help:"File for a recording of the exchanges, for the command judge." type:"path" placeholder:"FILE"`

@@ -25,7 +25,7 @@ type laneCommands struct {
 type halted struct {
 	App     string   `arg:"" optional:"" help:"Id or label of the app."`
 	AllApps bool     `help:"Apply to all apps."`
-	Op      []string `help:"Operation: create, link, update, reactivate, deactivate, members, delete. Default: all." placeholder:"OPERATION" complete:"create,link,update,reactivate,deactivate,members,delete"`
+	Op      []string `help:"${haltOp}" placeholder:"OPERATION" complete:"@operations"`
 }
 
 // verb is the method Halt or Resume of the client.

@@ -383,6 +383,25 @@ func (b *Browser) Screenshot(name string) {
 	check(b.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644))
 }
 
+// PictureWidth is the usual width of the pictures of the documentation: texts remain readable where a page shows a picture smaller.
+const PictureWidth = 1000
+
+// Picture is Screenshot in a window of another width and the present height.
+func (b *Browser) Picture(name string, width int) {
+	b.t.Helper()
+	if os.Getenv(screenshotsVariable) == "" {
+		return
+	}
+	size, ok := b.Eval("[innerWidth, innerHeight]").([]any)
+	if !ok {
+		b.t.Fatal("the window has no size")
+	}
+	before, height := int(size[0].(float64)), int(size[1].(float64))
+	b.Size(width, height)
+	b.Screenshot(name)
+	b.Size(before, height)
+}
+
 // Foreign returns the URLs of requests to other hosts than that of a base URL.
 func (b *Browser) Foreign(base string) (foreign []string) {
 	u, err := url.Parse(base)
