@@ -86,8 +86,8 @@ func (t *T) createReduced(ctx context.Context, collection string, body Doc, reje
 		t.restore(ctx, c, attempt)
 		if !t.building && slices.ContainsFunc(c.lacks, func(m string) bool { return !isDefault(body, m) }) {
 			t.last = rejected.exchange
-			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id: the target accepts the object only without %s",
-				rejected.Name, rejected.Status, strings.Join(c.lacks, ", ")))
+			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, %s: the target accepts the object only without %s",
+				rejected.Name, rejected.Without("an id"), strings.Join(c.lacks, ", ")))
 		}
 		return c
 	}

@@ -36,6 +36,14 @@ type Response struct {
 // OK reports whether the status is 2xx.
 func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
 
+// Without describes a response that lacks a part, such as "an id": "returned 201 without an id", or "returned 400".
+func (r *Response) Without(part string) string {
+	if !r.OK() {
+		return fmt.Sprintf("returned %d", r.Status)
+	}
+	return fmt.Sprintf("returned %d without %s", r.Status, part)
+}
+
 // Object returns the body as a JSON object, or nil if the body is not one. The methods of the object accept nil.
 func (r *Response) Object() *scim.Object {
 	object, _ := r.decode()

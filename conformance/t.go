@@ -270,7 +270,7 @@ func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
 		return c
 	}
 	t.About(res)
-	t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id", res.Name, res.Status))
+	t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, %s", res.Name, res.Without("an id")))
 	return nil
 }
 
@@ -317,7 +317,7 @@ func (t *T) CreateGroup(ctx context.Context, label string, extra Doc) *Created {
 func (t *T) Read(ctx context.Context, path string, query ...string) *Response {
 	res := t.Get(ctx, path, query...)
 	if res.Status != 200 || res.Object() == nil {
-		t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without a resource", res.Name, res.Status))
+		t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, %s", res.Name, res.Without("a resource")))
 	}
 	return res
 }

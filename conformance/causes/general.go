@@ -131,7 +131,7 @@ var generals = []general{
 		text: func(_ []*symptom, status string) generalText {
 			return generalText{
 				headline: "PATCH with an operation without a path returns " + status + " instead of 200 or 204",
-				why: "Clients send changes, such as deactivations, in operations without a path: all these changes fail.",
+				why:      "Clients send changes, such as deactivations, in operations without a path: all these changes fail.",
 				fix: "Accept operations without a path: apply the operation to each attribute in its value, as if the name of the attribute were " +
 					"the path (RFC 7644 sections 3.5.2.1 and 3.5.2.3).",
 			}
