@@ -24,16 +24,14 @@ type Redactor struct {
 	forms    []string // the spellings of the secrets, longest first
 	replacer *strings.Replacer
 	short    *regexp.Regexp // matches a short secret after a credential word; nil if no secret is short
-	words    *regexp.Regexp // matches a secret that may be a word of the language; nil if no secret is one
 }
 
 // NewRedactor returns a Redactor for the secrets, in plaintext and in Base64, each in the spellings of plain text, JSON, URLs and HTML.
 // Values shorter than 6 bytes are replaced only after a word that introduces a credential, such as "Bearer" or "password=", because
-// elsewhere they may be parts of other words. Values of up to 11 lower-case letters, such as "secret", are replaced there and where they are
-// not part of a longer word or name.
+// elsewhere they may be parts of other words.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
-	var short, words []string
+	var short []string
 	for _, s := range secrets {
 		if s == "" {
 			continue
@@ -43,13 +41,9 @@ func NewRedactor(secrets ...string) *Redactor {
 			base64.RawStdEncoding.EncodeToString([]byte(s)),
 			base64.RawURLEncoding.EncodeToString([]byte(s)),
 		} {
-			switch {
-			case len(value) < minSecret:
+			if len(value) < minSecret {
 				short = append(short, spellings(value)...)
-			case isWord(value):
-				short = append(short, value)
-				words = append(words, value)
-			default:
+			} else {
 				r.forms = append(r.forms, spellings(value)...)
 			}
 		}
@@ -61,23 +55,12 @@ func NewRedactor(secrets ...string) *Redactor {
 		}
 		r.short = regexp.MustCompile(`(` + credentialWords + `)(?:` + strings.Join(short, "|") + `)([^\pL\pN_]|$)`)
 	}
-	if len(words) > 0 {
-		r.words = regexp.MustCompile(`(^|%[0-9A-Fa-f]{2}|[^\pL\pN_.@-])(?:` + strings.Join(words, "|") + `)([^\pL\pN_@-]|$)`)
-	}
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, form := range r.forms {
 		pairs = append(pairs, form, Redacted)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
 	return r
-}
-
-// wordLength is the maximum length of a secret that may be a word of the language.
-const wordLength = 11
-
-// isWord reports whether a secret may be a word of the language, which other texts contain too.
-func isWord(value string) bool {
-	return len(value) <= wordLength && !strings.ContainsFunc(value, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
 // longestFirst sorts forms by decreasing length, so that a form is not replaced inside a longer one.
@@ -113,12 +96,6 @@ func (r *Redactor) Text(s string) string {
 	s = r.replacer.Replace(s)
 	if r.short != nil {
 		s = r.short.ReplaceAllString(s, "${1}"+Redacted+"${2}")
-	}
-	if r.words != nil {
-		// Twice, because a match includes the character after the secret, which may precede the next one.
-		for range 2 {
-			s = r.words.ReplaceAllString(s, "${1}"+Redacted+"${2}")
-		}
 	}
 	return s
 }

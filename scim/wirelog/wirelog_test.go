@@ -169,23 +169,6 @@ func TestRedactor_ShortSecrets(t *testing.T) {
 }
 
 // TestRedactor_OverlappingSecrets checks that the longest of overlapping secrets is redacted as a whole.
-// TestRedactor_WordsAsSecrets checks that a secret which is a word is not replaced in names that contain the word.
-func TestRedactor_WordsAsSecrets(t *testing.T) {
-	r := wirelog.NewRedactor("secret")
-	for text, want := range map[string]string{
-		`{"detail":"Bearer secret"}`:                  `{"detail":"Bearer [redacted]"}`,
-		`{"a":"secret","b":"secret secret"}`:          `{"a":"[redacted]","b":"[redacted] [redacted]"}`,
-		"/Users?token=secret&x=%22secret%22":          "/Users?token=[redacted]&x=%22[redacted]%22",
-		"invalid token: secret.":                      "invalid token: [redacted].",
-		`"userName":"scimconf-1-secret@example.com"`:  `"userName":"scimconf-1-secret@example.com"`,
-		`"userName":"scimconf-1-secretive@corp.test"`: `"userName":"scimconf-1-secretive@corp.test"`,
-		"/Users?filter=scimconf-1-secret%40example":   "/Users?filter=scimconf-1-secret%40example",
-	} {
-		require.Equal(t, want, r.Text(text))
-	}
-	require.Equal(t, "x-[redacted]-y", wirelog.NewRedactor("s3cret").Text("x-s3cret-y"), "other secrets are replaced everywhere")
-}
-
 func TestRedactor_OverlappingSecrets(t *testing.T) {
 	r := wirelog.NewRedactor("password", "user:password", "password-of-user")
 	require.Equal(t, "[redacted], [redacted], [redacted]", r.Text("user:password, password-of-user, password"))
