@@ -29,8 +29,8 @@ type Redactor struct {
 
 // NewRedactor returns a Redactor for the secrets, in plaintext and in Base64, each in the spellings of plain text, JSON, URLs and HTML.
 // Values shorter than 6 bytes are replaced only after a word that introduces a credential, such as "Bearer" or "password=", because
-// elsewhere they may be parts of other words. Values of up to 11 lower-case letters, such as "secret", are replaced there and where they are
-// not part of a longer word or name.
+// elsewhere they may be parts of other words. Values of up to 11 lower-case letters, such as "secret", are replaced there, and where they
+// are not part of a longer word or name.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
 	var short, words []string
