@@ -71,8 +71,10 @@ func (t *T) preparation(of ...*wirelog.Exchange) []Preparation {
 	visit = func(e *wirelog.Exchange) {
 		text := requestText(e)
 		for _, c := range objects {
-			if needed[c] || c.post == e || c.post != nil && c.post.At.After(e.At) ||
-				!hasID(text, c.ID) && !(isSearch(e) && t.names(text, c)) && !(isWrite(e) && t.repeatsName(e, c)) {
+			if needed[c] || c.post == e || c.post != nil && c.post.At.After(e.At) {
+				continue
+			}
+			if depends := hasID(text, c.ID) || isSearch(e) && t.names(text, c) || isWrite(e) && t.repeatsName(e, c); !depends {
 				continue
 			}
 			needed[c] = true

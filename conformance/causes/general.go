@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,7 +81,7 @@ var generals = []general{
 		min: 3,
 		key: func(s *symptom) string {
 			_, e := s.shown()
-			if e.exchange == nil || e.status < 400 || e.body != "" || e.exchange.Method == "HEAD" || status.MatchString(e.got) {
+			if e.exchange == nil || e.status < 400 || e.body != "" || e.exchange.Method == http.MethodHead || status.MatchString(e.got) {
 				return ""
 			}
 			return "empty"

@@ -2,9 +2,11 @@ package causes
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -56,6 +58,9 @@ func headline(f conformance.Finding, e evidence) string {
 	context := ""
 	if e.request != "" && !strings.Contains(subject, "/") {
 		context = " (" + e.request + ")"
+	}
+	if text := listDifference(subject, got, want); text != "" {
+		return clip(text, maxHeadline)
 	}
 	// The actual and the expected value have a reserved length. The subject gets the length that they do not need, then the actual value
 	// gets what the subject leaves, then the expected value.
@@ -123,6 +128,26 @@ func idsOf(f conformance.Finding) []string {
 
 // idMember matches the id of a resource in JSON.
 var idMember = regexp.MustCompile(`"id"\s*:\s*"([^"\\]+)"`)
+
+// listDifference states which element a list lacks, or has in addition, if the lists are too long for a headline and start in the same
+// way. It returns "" in all other cases.
+func listDifference(subject, got, want string) string {
+	var has, wanted []string
+	if len(got) <= roomGot || len(want) <= roomWant || got[:roomWant/2] != want[:roomWant/2] ||
+		json.Unmarshal([]byte(got), &has) != nil || json.Unmarshal([]byte(want), &wanted) != nil {
+		return ""
+	}
+	without := func(list, other []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+	}
+	switch missing, further := without(wanted, has), without(has, wanted); {
+	case len(missing) > 0 && len(further) == 0:
+		return subject + " lacks " + strconv.Quote(missing[0])
+	case len(further) > 0 && len(missing) == 0:
+		return subject + " also has " + strconv.Quote(further[0])
+	}
+	return ""
+}
 
 // differently returns the actual value of a headline. If only the ids and names of the run differ from the expected one, it says so.
 func differently(got, want string) string {

@@ -22,6 +22,12 @@ func TestHeadline_OmitsIDs(t *testing.T) {
 			`ids found: other ids instead of ["{id}"]`},
 		{conformance.Finding{What: "schema in /Schemas/urn:x:User", Want: "one", Got: "none"},
 			"schema in /Schemas/urn:x:User: none instead of one"},
+		{conformance.Finding{What: "emails.value", Want: `["the-first@example.com","second@example.com"]`,
+			Got: `["the-first@example.com"]`},
+			`emails.value lacks "second@example.com"`},
+		{conformance.Finding{What: "emails.value", Want: `["the-first@example.com"]`,
+			Got: `["the-first@example.com","second@example.com"]`},
+			`emails.value also has "second@example.com"`},
 		{conformance.Finding{What: "name", Want: "scimconf-abcdefgh-ann", Got: "scimconf-hgfedcba-ann"}, "name: another value instead of ann"},
 	} {
 		got := headline(c.finding, evidence{})

@@ -50,8 +50,8 @@ func (s *largeWorld) pushedWhole(t *testing.T, e *provision.Engine) {
 	require.Equal(t, []string{"PATCH /Groups/rg-1, remove members"}, s.fake.sent())
 }
 
-// TestPush_InterruptedDuringWalk interrupts a push after some of its requests, when the directory has not returned all members yet. The next
-// engine pushes all members.
+// TestPush_InterruptedDuringWalk interrupts a push after some of its requests, when the directory has not returned all members yet. The
+// next engine pushes all members.
 func TestPush_InterruptedDuringWalk(t *testing.T) {
 	for name, cut := range cuts {
 		for _, requests := range []int{2, 3, 4, 25} { // a lookup, a create and member batches
@@ -70,8 +70,8 @@ func TestPush_InterruptedDuringWalk(t *testing.T) {
 	}
 }
 
-// TestPush_DirectoryFailsDuringWalk checks that a push ends with an error if the directory fails after the first members were sent. The next
-// sequence pushes all members.
+// TestPush_DirectoryFailsDuringWalk checks that a push ends with an error if the directory fails after the first members were sent. The
+// next sequence pushes all members.
 func TestPush_DirectoryFailsDuringWalk(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		failed := false

@@ -113,7 +113,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"a misspelled level", []string{"--log-level", "wran", "version"}, cli.ExitUsage, "",
 			`--log-level: level must be one of debug, info, warn, error, but is "wran"; did you mean "warn"?`},
 		{"a misspelled quirk", []string{"serve", "scim", "--quirk", "no-putt"}, cli.ExitUsage, "", `; did you mean "no-put"?`},
-		{"a misspelled argument", []string{"openapi", "managment"}, cli.ExitUsage, "", `; did you mean "management"?`},
+		{"a misspelled argument", []string{"openapi", "mangement"}, cli.ExitUsage, "", `; did you mean "management"?`},
 		{"a metrics token that a header cannot contain", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
 		{"the same for the SCIM server", []string{"serve", "scim", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
 		{"a metrics address in use", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", usedAddress(t)}, cli.ExitFailure,

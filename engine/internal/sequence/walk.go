@@ -184,7 +184,8 @@ func (w *walk) store(ctx context.Context, stored chan<- []store.MemberAnswer) er
 // read reads the accounts of stored members, which are ascending. It skips other members of the group, which the walk has not seen.
 func (w *walk) read(ctx context.Context, after string, stored []store.MemberAnswer) error {
 	for last := stored[len(stored)-1].User; after < last; {
-		page, err := w.ledger.Members(ctx, w.app, store.MemberQuery{Group: w.group, Which: store.MembersWanted, After: after, Limit: directory.Page})
+		q := store.MemberQuery{Group: w.group, Which: store.MembersWanted, After: after, Limit: directory.Page}
+		page, err := w.ledger.Members(ctx, w.app, q)
 		if err != nil {
 			return err
 		}
