@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli"
 	"github.com/scimwright/scimwright/cmd/internal/cli/engine"
 )
 
@@ -23,7 +24,7 @@ func engineDoc(t *testing.T, page string) string {
 }
 
 func TestEngineDoc_ListsEveryCommand(t *testing.T) {
-	parser, err := kong.New(&engine.Commands{})
+	parser, err := kong.New(&engine.Commands{}, cli.FlagHelp)
 	require.NoError(t, err)
 	_, table, found := strings.Cut(engineDoc(t, "reference/engine.md"), "| Command | What it does |")
 	require.True(t, found)

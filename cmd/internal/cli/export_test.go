@@ -1,0 +1,4 @@
+package cli
+
+// FlagHelp is the help of flags that does not fit into a struct tag.
+var FlagHelp = flagHelp
