@@ -242,6 +242,10 @@ var precondition = regexp.MustCompile(`^blocked: ([A-Z]+) (/\S*?),? .*?(?:return
 // checkID matches the id of a check in a reason.
 var checkID = regexp.MustCompile(`\b[a-z]+\.[a-z][a-z0-9-]+\b`)
 
+// keptAfterDelete matches the reason of checks that need objects of their own, if the target keeps objects after a DELETE. The check
+// delete.gone reports it.
+var keptAfterDelete = regexp.MustCompile(`^a DELETE below /\S+ has no effect`)
+
 // member matches the part of a reason that names the attribute of an object.
 var member = regexp.MustCompile(` with [^ ]+`)
 
@@ -254,6 +258,9 @@ func blockedOf(r *conformance.Result) []*blocked {
 			continue
 		}
 		b := &blocked{reason: c.Reason, named: checkID.FindAllString(c.Reason, -1)}
+		if keptAfterDelete.MatchString(c.Reason) {
+			b.named = append(b.named, "delete.gone")
+		}
 		key := member.ReplaceAllString(normalize(c.Reason), "")
 		if m := precondition.FindStringSubmatch(c.Reason); m != nil {
 			b.request, _ = requestShape(m[1], m[2], "")

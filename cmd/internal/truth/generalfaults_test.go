@@ -43,6 +43,10 @@ func TestCauses_GeneralFaults(t *testing.T) {
 			headline: "PATCH with an operation without a path returns 400 instead of 200 or 204", fix: "Accept operations without a path",
 			blocks: true,
 		},
+		"readable after DELETE": {
+			wrap: mutantNamed(t, "delete.still-readable"), only: []string{"delete", "concurrency", "list", "groups"},
+			headline: "GET /Users/{id} after DELETE returns 200 instead of 404", fix: "Remove the resource", blocks: true,
+		},
 		"no required name": {
 			wrap: mutantNamed(t, "create.required-unchecked"), headline: "POST /Users without userName returns 201 instead of 400",
 			fix: "Check required attributes", blocks: true,
