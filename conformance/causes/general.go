@@ -109,6 +109,26 @@ var generals = []general{
 		},
 	},
 	{
+		id:  "scim-type-missing",
+		min: 4,
+		key: func(s *symptom) string {
+			f, e := s.shown()
+			if !strings.HasPrefix(f.What, "scimType of ") || !missing(e.got) {
+				return ""
+			}
+			return "missing"
+		},
+		applies: func(own, _ []*symptom) bool { return len(wanted(own)) >= 3 }, // fewer have faults of their own
+		telling: []string{"errors.scim-type"},
+		text: func(symptoms []*symptom, _ string) generalText {
+			return generalText{
+				headline: "error responses have no scimType (" + strings.Join(wanted(symptoms), ", ") + ")",
+				why:      "Clients choose their reaction by scimType: without it, a duplicate name looks like any other conflict.",
+				fix:      "Set scimType in each Error message to the keyword for the error (RFC 7644 section 3.12, table 9).",
+			}
+		},
+	},
+	{
 		id:  "path-required",
 		min: 2,
 		key: func(s *symptom) string {
@@ -162,6 +182,17 @@ var (
 	// surplusOf matches the subject of a finding about an attribute that the parameter attributes does not name.
 	surplusOf = regexp.MustCompile(`^([A-Za-z]\w*)\b.*[ ?&]attributes=`)
 )
+
+// wanted returns the expected values of the symptoms, sorted.
+func wanted(symptoms []*symptom) []string {
+	var out []string
+	for _, s := range symptoms {
+		f, _ := s.shown()
+		out = append(out, f.Want)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
 
 // rejectedPatch reports whether the target rejected the operations of a PATCH that it must accept.
 func (s *symptom) rejectedPatch() bool {

@@ -47,6 +47,9 @@ func TestCauses_GeneralFaults(t *testing.T) {
 			wrap: mutantNamed(t, "delete.still-readable"), only: []string{"delete", "concurrency", "list", "groups"},
 			headline: "GET /Users/{id} after DELETE returns 200 instead of 404", fix: "Remove the resource", blocks: true,
 		},
+		"no scimType": {
+			wrap: mutantNamed(t, "errors.type-renamed"), headline: "error responses have no scimType (", fix: "Set scimType in each Error message",
+		},
 		"no required name": {
 			wrap: mutantNamed(t, "create.required-unchecked"), headline: "POST /Users without userName returns 201 instead of 400",
 			fix: "Check required attributes", blocks: true,
