@@ -198,8 +198,9 @@ func suggestion(name string, checks []Check) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '-' || r == '_' })
 	score := func(c Check) int {
 		hits := 0
+		own := strings.FieldsFunc(c.ID, func(r rune) bool { return r == '.' || r == '-' })
 		for _, w := range words {
-			if len(w) > 1 && strings.Contains(c.ID, w) {
+			if len(w) > 1 && slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, w) || strings.HasPrefix(w, o) }) {
 				hits++
 			}
 		}

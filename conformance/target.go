@@ -30,7 +30,7 @@ func (t Target) parse() (*url.URL, error) {
 	u, err := url.Parse(t.URL)
 	switch {
 	case err != nil:
-		return nil, &UsageError{Problem: fmt.Sprintf("%q is not a URL", t.URL)}
+		return nil, &UsageError{Problem: fmt.Sprintf("%q is not an absolute http or https URL such as https://example.com/scim/v2", t.URL)}
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, &UsageError{Problem: fmt.Sprintf("%q is not an absolute http or https URL such as https://example.com/scim/v2", t.URL)}
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrLeaseLost is returned when another engine has taken the lane. Results of work under the lost lease must not be written.
-var ErrLeaseLost = errors.New("lane: the lease was lost")
+var ErrLeaseLost = errors.New("engine: the lease was lost")
 
 // Lease is the right of a process to work on one app. It lasts until the process releases it, or until the process is no longer valid and
 // another process takes the lane over.

@@ -76,7 +76,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"an address in use", []string{"sandbox", "--listen", usedAddress(t)}, cli.ExitFailure, "", "set another address with --listen"},
 		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "",
 			`databases of the kind "mysql" are not supported`},
-		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},
+		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitUsage, "", "sqlite:PATH"},
 		{"a token with an unknown option", []string{"serve", "scim", "--token", "x;readonly"}, cli.ExitUsage, "",
 			"part 1 is not one of read-only, expires=TIME, me=ID"},
 		{"a token with an invalid expiry", []string{"serve", "scim", "--read-token", "x;expires=soon"}, cli.ExitUsage, "",
@@ -112,6 +112,8 @@ func TestExitCodesAndTexts(t *testing.T) {
 			cli.ExitUsage, "", `unknown address policy "pubic"`},
 		{"a misspelled level", []string{"--log-level", "wran", "version"}, cli.ExitUsage, "",
 			`--log-level: level must be one of debug, info, warn, error, but is "wran"; did you mean "warn"?`},
+		{"an unknown kind of database", []string{"serve", "scim", "--db", "mysql://x"}, cli.ExitUsage, "", `databases of the kind "mysql" are not`},
+		{"an unknown kind of database of a sandbox", []string{"sandbox", "--db", "mysql://x"}, cli.ExitUsage, "", `databases of the kind "mysql" are not`},
 		{"a misspelled quirk", []string{"serve", "scim", "--quirk", "no-putt"}, cli.ExitUsage, "", `; did you mean "no-put"?`},
 		{"a misspelled argument", []string{"openapi", "mangement"}, cli.ExitUsage, "", `; did you mean "management"?`},
 		{"a metrics token that a header cannot contain", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
@@ -215,4 +217,16 @@ func TestSandbox_RunsUntilInterrupted(t *testing.T) {
 	}
 	require.NotRegexp(t, `"msg".*`+token, output(), "no log line contains a token")
 	require.Error(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil), "the server has stopped")
+}
+
+// TestCompletion_FlagsOfGroups checks that completion offers the flags that all commands of a group share.
+func TestCompletion_FlagsOfGroups(t *testing.T) {
+	_, script, _ := run(t.Context(), "completion", "bash")
+	_, apps, found := strings.Cut(script, "\n    ' engine apps')\n")
+	require.True(t, found)
+	apps, _, _ = strings.Cut(apps, ";;")
+	require.Contains(t, apps, "--url=")
+	require.Contains(t, apps, "--ready-file=")
+	_, page, _ := run(t.Context(), "man")
+	require.Contains(t, page, "The following commands accept these flags, too.\n.TP\n.B \\-\\-url")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 )
 
 // LogStart logs the start.
@@ -20,7 +22,7 @@ func (d *Daemon) printConsole(w io.Writer) {
 		fmt.Fprintf(w, "console       %s\n", d.ready.ConsoleURL)
 	case d.options.TokenElsewhere:
 		fmt.Fprintf(w, "console       %s\n              (logs in once, within an hour; later, log in with a token, or print a new link with\n"+
-			"              \"scimwright console link --url %s --api-token TOKEN\")\n", d.ready.ConsoleURL, d.ready.EngineURL)
+			"              \"%s console link --url %s --api-token TOKEN\")\n", d.ready.ConsoleURL, serving.Program(), d.ready.EngineURL)
 	case d.options.ReadyFile != "":
 		fmt.Fprintf(w, "console       %s%s/   (log in with a token, or with the link in the file %s)\n", d.ready.BaseURL, consoleBase,
 			d.options.ReadyFile)
@@ -45,7 +47,7 @@ func (d *Daemon) PrintWelcome(w io.Writer) {
 		fmt.Fprintf(w, "metrics       %s\n", d.ready.MetricsURL)
 	}
 	fmt.Fprintf(w, "\nnext: create a token for your identity provider\n")
-	fmt.Fprintf(w, "  scimwright engine token create --url %s --api-token ADMIN-TOKEN \\\n", d.ready.EngineURL)
+	fmt.Fprintf(w, "  %s engine token create --url %s --api-token ADMIN-TOKEN \\\n", serving.Program(), d.ready.EngineURL)
 	fmt.Fprintf(w, "    --scope apps --scope read --scope write --scope secrets\n")
 	fmt.Fprintf(w, "then write apps, users and groups: see docs/tutorials/engine-service.md\n")
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -17,10 +18,15 @@ import (
 var ErrNoBaseURL = errors.New("listening on all addresses requires a base URL: " +
 	"set --base-url to the address that clients use, such as http://localhost:8080, or listen on one address")
 
-// Check returns an error if a required base URL is missing or the custom domain is invalid. It creates nothing.
+// Check returns an error if a required base URL is missing, or the database or the custom domain is invalid. It creates nothing.
 func (o *Options) Check() error {
 	if o.BaseURL == "" && unspecified(o.Listen) {
 		return ErrNoBaseURL
+	}
+	if o.DB != "" {
+		if err := serving.CheckDatabase(o.DB); err != nil {
+			return err
+		}
 	}
 	if o.CustomDomain == "" {
 		return nil

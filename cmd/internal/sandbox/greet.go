@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/serving"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -38,7 +39,7 @@ func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 		fmt.Fprint(w, "\nEvery process on this machine can use the console without a login.\n")
 	} else {
 		fmt.Fprintf(w, "\nThe address of the console logs in once, within an hour. Later, log in with the token of the management API,\n"+
-			"or print a new address:\n  scimwright console link --url %s --api-token %s\n", r.BaseURL, r.APIToken)
+			"or print a new address:\n  %s console link --url %s --api-token %s\n", serving.Program(), r.BaseURL, r.APIToken)
 	}
 
 	if len(s.summary) > 0 {

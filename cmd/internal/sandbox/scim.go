@@ -137,6 +137,11 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 // Check returns an error if the tenants, the options of the service provider at /scim/v2, the certificate or the metrics token are invalid.
 // ServeSCIM checks the same.
 func (o SCIMOptions) Check() error {
+	if o.DB != "" {
+		if err := serving.CheckDatabase(o.DB); err != nil {
+			return err
+		}
+	}
 	if _, err := serving.ReadCertificate(o.TLSCert, o.TLSKey); err != nil {
 		return err
 	}

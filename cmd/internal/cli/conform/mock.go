@@ -159,8 +159,8 @@ func (c *mockCommand) scenario() (clientgrade.Scenario, error) {
 	}
 	data, err := os.ReadFile(c.Scenario)
 	if err != nil {
-		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a readable file: %v", c.Scenario, scenarioNames(),
-			err)
+		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a readable file: %v%s", c.Scenario, scenarioNames(),
+			err, hint(c.Scenario, scenarioNames()))
 	}
 	s, err := clientgrade.Parse(data)
 	if err != nil {

@@ -315,19 +315,20 @@ func TestSelection_SuggestsAreasAndSections(t *testing.T) {
 // TestSuggestions checks that the error of an unknown value has a known value that is similar to it.
 func TestSuggestions(t *testing.T) {
 	for args, says := range map[string]string{
-		"list --only filter.eqq":                            `"filter.eq"`,
-		"list --only filterr":                               `"filter"`,
-		"list --only replace-keeps-id":                      `"patch.replace`,
-		"list --level mustt":                                `"must"`,
-		"explain filter.eqq":                                `"filter.eq"`,
-		"run http://127.0.0.1:1 --profile entar":            `"entra"`,
-		"run http://127.0.0.1:1 --format jsn":               `"json"`,
-		"run http://127.0.0.1:1 --read-only --output htm=x": `"html"`,
-		"mock --quirk no-putt":                              `"no-put"`,
-		"mock --server entar":                               `"entra"`,
-		"mock --contract catalogg":                          `"catalog"`,
-		"lint --from clint go.mod":                          `"client"`,
-		"lint --as Userr options_test.go":                   `"User"`,
+		"list --only filter.eqq":                                              `"filter.eq"`,
+		"list --only filterr":                                                 `"filter"`,
+		"list --only replace-keeps-id":                                        `"patch.replace`,
+		"list --level mustt":                                                  `"must"`,
+		"explain filter.eqq":                                                  `"filter.eq"`,
+		"run http://127.0.0.1:1 --profile entar":                              `"entra"`,
+		"run http://127.0.0.1:1 --format jsn":                                 `"json"`,
+		"run http://127.0.0.1:1 --read-only --output htm=x":                   `"html"`,
+		"mock --quirk no-putt":                                                `"no-put"`,
+		"mock --server entar":                                                 `"entra"`,
+		"mock --scenario joinr-mover-leaver":                                  `"joiner-mover-leaver"`,
+		"mock --contract catalogg":                                            `"catalog"`,
+		"lint --from clint go.mod":                                            `"client"`,
+		"lint --as Userr options_test.go":                                     `"User"`,
 		"run http://127.0.0.1:1 --config " + write(t, "tokn.yaml", "tokn: x"): `"token"`,
 	} {
 		code, _, stderr := execute(t, strings.Fields(args)...)

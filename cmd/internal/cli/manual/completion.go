@@ -28,6 +28,7 @@ func Completion(w io.Writer, shell string, app *kong.Application, lists map[stri
 		return fmt.Errorf("no completion for the shell %q; there is one for %s", shell, strings.Join(Shells, ", "))
 	}
 	root := tree(app, lists)
+	root.inherit(nil)
 	return write(w, "completion."+shell, template.FuncMap{
 		"quote":    func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" },
 		"sentence": sentence,

@@ -25,11 +25,15 @@ type command struct {
 	Help     string
 	Detail   string
 	Usage    string // the positional arguments
+	Args     []arg  // the same, with their help
 	Commands []command
-	Flags    []flag   // without those of the program, except for the program itself
+	Flags    []flag   // without those of the program and of the commands above
 	Files    bool     // the positional arguments may be files
 	Values   []string // the permitted positional arguments, if there is a list of them
 }
+
+// An arg is a positional argument of a command.
+type arg struct{ Usage, Help string }
 
 // A flag is a flag of a command.
 type flag struct {
@@ -53,6 +57,7 @@ func commandOf(n *kong.Node, path string, lists map[string][]string) command {
 	c := command{Path: path, Name: n.Name, Help: n.Help, Detail: n.Detail}
 	for _, p := range n.Positional {
 		c.Usage += " " + p.Summary()
+		c.Args = append(c.Args, arg{p.Summary(), p.Help})
 		c.Files = c.Files || isPath(p, p.Name)
 		c.Values = append(c.Values, valuesOf(p, lists)...)
 	}
@@ -76,6 +81,18 @@ func commandOf(n *kong.Node, path string, lists map[string][]string) command {
 		}
 	}
 	return c
+}
+
+// inherit adds the flags of each command to the commands below it, which accept them too.
+func (c *command) inherit(flags []flag) {
+	c.Flags = slices.Concat(c.Flags, flags)
+	for i := range c.Commands {
+		if c.Path == "" {
+			c.Commands[i].inherit(nil)
+		} else {
+			c.Commands[i].inherit(c.Flags)
+		}
+	}
 }
 
 // valuesOf returns the permitted values, or nil if there is no list of them. The tag complete has values that the parser does not check,
