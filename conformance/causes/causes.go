@@ -60,7 +60,7 @@ func Explain(r *conformance.Result, signatures []Signature) []Cause {
 	for _, g := range groups {
 		out = append(out, g.cause(byID))
 	}
-	out = append(out, attachBlocked(groups, out, blockedOf(r), signatures, byID)...)
+	out = append(out, attachBlocked(groups, out, blockedOf(r), byID)...)
 	slices.SortStableFunc(out, func(a, b Cause) int {
 		return cmp.Or(
 			cmp.Compare(severity(b), severity(a)),
