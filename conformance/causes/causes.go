@@ -296,6 +296,7 @@ const minTypical = 4
 // the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
 	g.putGeneratedLast()
+	defer g.putSimplerFirst()
 	if g.exact || len(g.checks) < minTypical {
 		return
 	}
@@ -317,6 +318,18 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 	})
 	g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return id == typical.check.ID })
 	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
+}
+
+// simpler contains for a check the one that tests a simpler request: if the target fails both, the finding of the latter describes the
+// fault.
+var simpler = map[string]string{"create.duplicate-other-case": "create.duplicate-user-name"}
+
+// putSimplerFirst moves the simpler check of the first one to the start of the group, if the group contains it.
+func (g *group) putSimplerFirst() {
+	if i := slices.Index(g.checks, simpler[g.checks[0]]); i > 0 {
+		id := g.checks[i]
+		g.checks = slices.Insert(slices.Delete(g.checks, i, i+1), 0, id)
+	}
 }
 
 // comparesResponses are the checks that compare two responses of the target: it is uncertain which of the two is wrong.
@@ -361,7 +374,7 @@ func (g *group) otherFixes(byID map[string]*symptom) []string {
 
 func (g *group) cause(byID map[string]*symptom) Cause {
 	telling := byID[g.checks[0]]
-	shown, e := telling.shown()
+	shown, e := telling.told()
 	c := Cause{
 		ID:          telling.check.ID,
 		Headline:    headline(shown, e),
@@ -374,7 +387,9 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Why:         telling.check.Why,
 		Fix:         telling.check.Fix,
 	}
-	if other := g.otherFixes(byID); g.general.fix == "" && !g.exact && 2*len(other) > len(g.checks) {
+	kind := kindText(telling.check, shown, e)
+	kind.apply(&c)
+	if other := g.otherFixes(byID); g.general.fix == "" && kind.fix == "" && !g.exact && 2*len(other) > len(g.checks) {
 		c.Fix += fmt.Sprintf(" This fix is from the check %s. Of the other checks, %d have a different fix, for example %s: %s",
 			telling.check.ID, len(other), other[0], byID[other[0]].check.Fix)
 	}

@@ -28,7 +28,7 @@ type general struct {
 	text func(symptoms []*symptom, key string) generalText
 }
 
-// A generalText contains the texts of a cause that replace those of the telling check.
+// A generalText contains the texts of a cause that replace those of the telling check, unless they are "".
 type generalText struct{ headline, why, fix string }
 
 // documents are the endpoints of the discovery documents, in the order in which a headline names them.
@@ -329,10 +329,9 @@ func (f general) rank(s *symptom) int {
 
 // apply replaces the texts of a cause.
 func (t generalText) apply(c *Cause) {
-	if t.headline == "" {
-		return
+	if t.headline != "" {
+		c.Headline = clip(t.headline, maxHeadline)
 	}
-	c.Headline = clip(t.headline, maxHeadline)
 	if t.why != "" {
 		c.Why = t.why
 	}
