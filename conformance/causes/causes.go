@@ -83,6 +83,8 @@ type group struct {
 	checks []string
 	// blocks are the checks that the signature of the group blocks.
 	blocks []string
+	// fingerprints are those of the signature of the group.
+	fingerprints map[string][]string
 	// exact is set if the checks of the group are exactly those that have findings about a known fault.
 	exact bool
 	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group
@@ -129,7 +131,10 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	for _, p := range picks {
 		checks := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, predicted: map[string]bool{}, proved: p.proved() || known && p.almostProved()}
+		g := &group{
+			blocks: p.signature.Blocks, fingerprints: p.signature.Fingerprints, predicted: map[string]bool{},
+			proved: p.proved() || known && p.almostProved(),
+		}
 		g.exact = len(p.symptoms) == checks || g.proved
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
@@ -194,6 +199,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
+	out = primaryValues.separate(out, byID)
 	var apart []*group
 	if known {
 		// The rules for broad faults and topics would merge known faults, except the rules for the effects of several known faults.
@@ -210,7 +216,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	if known {
 		out = attachCollected(out, l)
 	}
-	out = gatherGeneral(attachServerErrors(out, symptoms, known), symptoms)
+	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms), byID)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}
