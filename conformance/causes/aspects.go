@@ -13,9 +13,9 @@ type aspect struct {
 
 var (
 	// primaryValues is the number of primary values, and which one is primary.
-	primaryValues = aspect{ func(e evidence) bool { return strings.Contains(e.what, "primary") }}
+	primaryValues = aspect{func(e evidence) bool { return strings.Contains(e.what, "primary") }}
 	// projection is the selection of attributes by the parameters attributes and excludedAttributes.
-	projection    = aspect{ func(e evidence) bool { return strings.Contains(e.what, "ttributes") }}
+	projection = aspect{func(e evidence) bool { return strings.Contains(e.what, "ttributes") }}
 )
 
 // separate moves the symptoms that differ in the aspect from most symptoms of their group into groups of their own. Checks that generate

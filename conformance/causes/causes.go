@@ -215,6 +215,8 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	out = attachGenerated(out)
 	if known {
 		out = attachCollected(out, l)
+	} else {
+		out = mergeOperators(out, byID)
 	}
 	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms), byID)
 	for _, g := range out {
