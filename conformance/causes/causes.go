@@ -60,7 +60,7 @@ func Explain(r *conformance.Result, signatures []Signature) []Cause {
 	for _, g := range groups {
 		out = append(out, g.cause(byID))
 	}
-	out = append(out, attachBlocked(groups, out, blockedOf(r), signatures, byID)...)
+	out = append(out, attachBlocked(groups, out, blockedOf(r), byID)...)
 	slices.SortStableFunc(out, func(a, b Cause) int {
 		return cmp.Or(
 			cmp.Compare(severity(b), severity(a)),
@@ -83,6 +83,8 @@ type group struct {
 	checks []string
 	// blocks are the checks that the signature of the group blocks.
 	blocks []string
+	// fingerprints are those of the signature of the group.
+	fingerprints map[string][]string
 	// exact is set if the checks of the group are exactly those that have findings about a known fault.
 	exact bool
 	// predicted are the symptoms that the signature of the group predicts, without those of another kind. The other symptoms of the group
@@ -129,7 +131,10 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	}
 	for _, p := range picks {
 		checks := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, predicted: map[string]bool{}, proved: p.proved() || known && p.almostProved()}
+		g := &group{
+			blocks: p.signature.Blocks, fingerprints: p.signature.Fingerprints, predicted: map[string]bool{},
+			proved: p.proved() || known && p.almostProved(),
+		}
 		g.exact = len(p.symptoms) == checks || g.proved
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
@@ -194,6 +199,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
+	out = primaryValues.separate(out, byID)
 	var apart []*group
 	if known {
 		// The rules for broad faults and topics would merge known faults, except the rules for the effects of several known faults.
@@ -209,8 +215,10 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	out = attachGenerated(out)
 	if known {
 		out = attachCollected(out, l)
+	} else {
+		out = mergeOperators(out, byID)
 	}
-	out = gatherGeneral(attachServerErrors(out, symptoms, known), symptoms)
+	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms), byID)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}
@@ -296,6 +304,7 @@ const minTypical = 4
 // the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
 	g.putGeneratedLast()
+	defer g.putSimplerFirst()
 	if g.exact || len(g.checks) < minTypical {
 		return
 	}
@@ -317,6 +326,18 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 	})
 	g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return id == typical.check.ID })
 	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
+}
+
+// simpler contains for a check the one that tests a simpler request: if the target fails both, the finding of the latter describes the
+// fault.
+var simpler = map[string]string{"create.duplicate-other-case": "create.duplicate-user-name"}
+
+// putSimplerFirst moves the simpler check of the first one to the start of the group, if the group contains it.
+func (g *group) putSimplerFirst() {
+	if i := slices.Index(g.checks, simpler[g.checks[0]]); i > 0 {
+		id := g.checks[i]
+		g.checks = slices.Insert(slices.Delete(g.checks, i, i+1), 0, id)
+	}
 }
 
 // comparesResponses are the checks that compare two responses of the target: it is uncertain which of the two is wrong.
@@ -361,7 +382,7 @@ func (g *group) otherFixes(byID map[string]*symptom) []string {
 
 func (g *group) cause(byID map[string]*symptom) Cause {
 	telling := byID[g.checks[0]]
-	shown, e := telling.shown()
+	shown, e := telling.told()
 	c := Cause{
 		ID:          telling.check.ID,
 		Headline:    headline(shown, e),
@@ -374,7 +395,9 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Why:         telling.check.Why,
 		Fix:         telling.check.Fix,
 	}
-	if other := g.otherFixes(byID); g.general.fix == "" && !g.exact && 2*len(other) > len(g.checks) {
+	kind := kindText(telling.check, shown, e)
+	kind.apply(&c)
+	if other := g.otherFixes(byID); g.general.fix == "" && kind.fix == "" && !g.exact && 2*len(other) > len(g.checks) {
 		c.Fix += fmt.Sprintf(" This fix is from the check %s. Of the other checks, %d have a different fix, for example %s: %s",
 			telling.check.ID, len(other), other[0], byID[other[0]].check.Fix)
 	}

@@ -28,7 +28,7 @@ type general struct {
 	text func(symptoms []*symptom, key string) generalText
 }
 
-// A generalText contains the texts of a cause that replace those of the telling check.
+// A generalText contains the texts of a cause that replace those of the telling check, unless they are "".
 type generalText struct{ headline, why, fix string }
 
 // documents are the endpoints of the discovery documents, in the order in which a headline names them.
@@ -329,10 +329,9 @@ func (f general) rank(s *symptom) int {
 
 // apply replaces the texts of a cause.
 func (t generalText) apply(c *Cause) {
-	if t.headline == "" {
-		return
+	if t.headline != "" {
+		c.Headline = clip(t.headline, maxHeadline)
 	}
-	c.Headline = clip(t.headline, maxHeadline)
 	if t.why != "" {
 		c.Why = t.why
 	}
@@ -341,15 +340,20 @@ func (t generalText) apply(c *Cause) {
 	}
 }
 
-// absentName returns the part of a headline that names the required attribute which an accepted request lacks, "" if it lacks none.
+// requiredNames are the required attributes of the objects that a POST creates and a PUT replaces.
+var requiredNames = map[string]string{
+	"POST /Users": "userName", "PUT /Users/{id}": "userName", "POST /Groups": "displayName", "PUT /Groups/{id}": "displayName",
+}
+
+// absentName returns the part of a headline that names the required attribute which an accepted POST or PUT lacks, "" if it lacks none. The
+// result is also "" if the finding describes the request in more detail: then the attribute is not what the check tests.
 func absentName(f conformance.Finding, e evidence) string {
-	if !e.accepted() || f.Exchange == nil {
+	name := requiredNames[e.request]
+	if name == "" || !e.accepted() || e.what != "status of "+e.request {
 		return ""
 	}
-	_, collection, _ := strings.Cut(e.endpoint, " ")
-	name := map[string]string{"/Users": "userName", "/Groups": "displayName"}[collection]
 	var body map[string]any
-	if name == "" || json.Unmarshal([]byte(f.Exchange.RequestBody), &body) != nil || body["schemas"] == nil {
+	if json.Unmarshal([]byte(f.Exchange.RequestBody), &body) != nil || body["schemas"] == nil {
 		return ""
 	}
 	for member, value := range body {

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -221,57 +220,4 @@ func normalize(text string) string {
 	text = pathWithID.ReplaceAllString(text, "/$1/{id}")
 	text = quoted.ReplaceAllString(text, `""`)
 	return variable.ReplaceAllString(text, "#")
-}
-
-// A blocked precondition is a request or a state that checks need and that the target did not provide.
-type blocked struct {
-	// reason is the reason of the first check.
-	reason string
-	// request is the failed request in the form of evidence.request, "" if the reason names none. status is the status of the response, 0 if
-	// it got none.
-	request string
-	status  int
-	// named are the ids of the checks in the reason: their findings report the precondition.
-	named  []string
-	checks []string
-}
-
-// precondition matches the reason of a check that was blocked by a request: the request and the status of the response.
-var precondition = regexp.MustCompile(`^blocked: ([A-Z]+) (/\S*?),? .*?(?:returned (\d{3})|gets no response)`)
-
-// checkID matches the id of a check in a reason.
-var checkID = regexp.MustCompile(`\b[a-z]+\.[a-z][a-z0-9-]+\b`)
-
-// keptAfterDelete matches the reason of checks that need objects of their own, if the target keeps objects after a DELETE. The check
-// delete.gone reports it.
-var keptAfterDelete = regexp.MustCompile(`^a DELETE below /\S+ has no effect`)
-
-// member matches the part of a reason that names the attribute of an object.
-var member = regexp.MustCompile(` with [^ ]+`)
-
-// blockedOf returns the preconditions that blocked checks, in the order of the result.
-func blockedOf(r *conformance.Result) []*blocked {
-	var out []*blocked
-	index := map[string]*blocked{}
-	for _, c := range r.Checks {
-		if c.Outcome != conformance.Skip || !strings.HasPrefix(c.Reason, "blocked") && c.BlockedBy == nil {
-			continue
-		}
-		b := &blocked{reason: c.Reason, named: checkID.FindAllString(c.Reason, -1)}
-		if keptAfterDelete.MatchString(c.Reason) {
-			b.named = append(b.named, "delete.gone")
-		}
-		key := member.ReplaceAllString(normalize(c.Reason), "")
-		if m := precondition.FindStringSubmatch(c.Reason); m != nil {
-			b.request, _ = requestShape(m[1], m[2], "")
-			b.status, _ = strconv.Atoi(m[3]) // three digits, or none
-			key = b.request + " " + m[3] + " " + strings.Join(b.named, " ")
-		}
-		if index[key] == nil {
-			index[key] = b
-			out = append(out, b)
-		}
-		index[key].checks = append(index[key].checks, c.Check.ID)
-	}
-	return out
 }

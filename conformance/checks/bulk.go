@@ -236,9 +236,9 @@ var bulk = []check{
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     5,
 		Why: "A client sets failOnErrors 1 to stop a faulty import; a server that continues creates accounts that the client " +
-			"has to remove.",
-		Fix: "Count the failed operations; when the count is equal to failOnErrors, process no further operations. Return the results " +
-			"of the processed operations in a BulkResponse.",
+			"has to remove. From a result, the client concludes that the operation was processed.",
+		Fix: "Count the failed operations; when the count is equal to failOnErrors, process no further operations. Return only the " +
+			"results of the processed operations in a BulkResponse.",
 		Run: bulkFailOnErrors,
 	},
 	{

@@ -22,8 +22,8 @@ var errors = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Typed clients declare status as a string, as in RFC 7644; a number causes a parse error that hides the original error.",
-		Fix:          "Write \"status\":\"404\", not 404.",
+		Why:          "Typed clients declare status as a string, as in RFC 7644; without it, or with a number, they cannot read the error.",
+		Fix:          "Write the status in every Error, as a string: \"status\":\"404\".",
 		Run:          errorsStatusText,
 	},
 	{
