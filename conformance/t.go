@@ -308,6 +308,15 @@ func (t *T) CreateUser(ctx context.Context, label string, extra Doc) *Created {
 	return c
 }
 
+// CreateWhole is CreateUser without simpler forms: it returns nil if the target rejects the complete user.
+func (t *T) CreateWhole(ctx context.Context, label string, extra Doc) *Created {
+	c := t.createdBy("/Users", t.Post(ctx, "/Users", t.User(label, extra)))
+	if c != nil {
+		t.addDefaults(ctx, c, t.user(label, extra, nil))
+	}
+	return c
+}
+
 // CreateGroup creates a group; see [T.Group].
 func (t *T) CreateGroup(ctx context.Context, label string, extra Doc) *Created {
 	return t.Create(ctx, "/Groups", t.Group(label, extra))

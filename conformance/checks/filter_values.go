@@ -333,11 +333,9 @@ func filterSeesChanges(ctx context.Context, t *T) {
 }
 
 func filterSeesRemovals(ctx context.Context, t *T) {
-	email := func(name string) doc {
-		return doc{"value": inDomain(t, t.Prefix()+name), "type": "work"}
-	}
-	u := t.CreateUser(ctx, "leaving", doc{"emails": []doc{email("stays"), email("goes")}})
-	res := t.Put(ctx, u.Path(), t.User("leaving", doc{"emails": []doc{email("stays")}}))
+	email := func(name, kind string) doc { return doc{"value": inDomain(t, t.Prefix()+name), "type": kind} }
+	u := t.CreateUser(ctx, "leaving", doc{"emails": []doc{email("stays", "work"), email("goes", "home")}})
+	res := t.Put(ctx, u.Path(), t.User("leaving", doc{"emails": []doc{email("stays", "work")}}))
 	t.SkipIf(!res.OK() || len(res.Object().Array("emails")) != 1, "blocked: one of two email addresses could not be removed by PUT")
 	for name, want := range byName(map[string][]string{"stays": {u.ID}, "goes": nil}) {
 		filter := `emails.value eq ` + quote(inDomain(t, t.Prefix()+name))

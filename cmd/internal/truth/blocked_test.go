@@ -1,6 +1,8 @@
 package truth_test
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -87,6 +89,44 @@ func TestSuite_OtherSubAttribute(t *testing.T) {
 	} {
 		r := suite(t, withoutDisplay(mutantNamed(t, mutant)(newReferenceServer(t))), check)
 		require.Len(t, r.Checks, 1)
+		assert.Equal(t, conformance.Fail, r.Checks[0].Outcome, "%s: %s", mutant, describe(r.Checks[0]))
+	}
+}
+
+// TestSuite_OneAddressPerType checks that the value filters of PATCH are tested on a server that rejects two email addresses of one type.
+func TestSuite_OneAddressPerType(t *testing.T) {
+	t.Parallel()
+	onePerType := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			assert.NoError(t, err)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if bytes.Count(body, []byte(`"type":"work"`)) > 1 {
+				w.Header().Set("Content-Type", "application/scim+json")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400",`+
+					`"detail":"emails cannot contain duplicate defined types"}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	filters := strings.Fields("patch.filter-and patch.filter-or patch.filter-not patch.filter-ne patch.filter-co patch.filter-sw " +
+		"patch.filter-ew patch.filter-pr patch.filter-precedence patch.filter-groups patch.filter-not-group patch.filter-ne-absent " +
+		"patch.filter-not-primary patch.replace-filter-attribute filter.sees-removals")
+	for _, c := range suite(t, onePerType(newReferenceServer(t)), append(filters, "patch.remove-all-matches")...).Checks {
+		if c.Check.ID == "patch.remove-all-matches" {
+			assert.Contains(t, c.Reason, "only without two elements of emails with the type work")
+		} else {
+			assert.Equal(t, conformance.Pass, c.Outcome, describe(c))
+		}
+	}
+	for mutant, check := range map[string]string{
+		"patch.value-path-co-is-eq": "patch.filter-co", "patch.value-path-or-first": "patch.filter-precedence",
+		"patch.value-path-groups-ignored": "patch.filter-groups", "patch.value-path-not-first": "patch.filter-not-group",
+		"patch.value-path-ne-needs-value": "patch.filter-ne-absent", "patch.value-path-primary-absent": "patch.filter-not-primary",
+	} {
+		r := suite(t, onePerType(mutantNamed(t, mutant)(newReferenceServer(t))), check)
 		assert.Equal(t, conformance.Fail, r.Checks[0].Outcome, "%s: %s", mutant, describe(r.Checks[0]))
 	}
 }
