@@ -386,7 +386,8 @@ func (t *T) Inform(what, want string, got any) { t.find(Info, what, want, got) }
 // Note records an observation that is not a finding.
 func (t *T) Note(format string, args ...any) { t.notes = append(t.notes, fmt.Sprintf(format, args...)) }
 
-// Skip ends the check because it does not apply or a preparation failed. Earlier findings are kept.
+// Skip ends the check because it does not apply or a preparation failed. Earlier findings are kept. The report lists the check as blocked
+// if the reason starts with "blocked: ".
 func (t *T) Skip(reason string) { panic(skipped{reason: reason}) }
 
 // NotApplicable ends the check, like Skip, because the target does not support an optional feature that the check tests. The report does
