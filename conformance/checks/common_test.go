@@ -38,6 +38,11 @@ func TestFirstNotStored_SubAttribute(t *testing.T) {
 	}
 }
 
+func TestQueryText_JoinsParameters(t *testing.T) {
+	require.Equal(t, "sortBy=name.familyName&attributes=userName", queryText([]string{"sortBy", "name.familyName", "attributes", "userName"}))
+	require.Empty(t, queryText(nil))
+}
+
 // TestSources_RangeByName checks that no loop over a map in the suite sets the order of requests or findings: two runs would differ.
 func TestSources_RangeByName(t *testing.T) {
 	loop := regexp.MustCompile(`for [^\n]*:= range map\[[^\n]*\{\n`)
