@@ -39,7 +39,7 @@ func findsCreated(displayName string, wanted bool, filters ...string) func(conte
 			answered = true
 			filterRequired(t, res, "GET /Users?filter="+filter)
 			t.Holds(slices.Contains(res.IDs(), u.ID) == wanted, "users found by "+filter,
-				choose(wanted, "the created user among them", "without the created user"),
+				choose(wanted, "a list with the created user", "a list that lacks the created user"),
 				res.IDs())
 		}
 		t.SkipIf(!answered && blocked != "", "blocked: "+blocked)
@@ -315,7 +315,7 @@ func filterUnicodeCase(ctx context.Context, t *T) {
 		t.About(res)
 	}
 	filterRequired(t, res, "GET /Users?filter="+filter)
-	t.Holds(slices.Contains(res.IDs(), u.ID), "users found by "+filter, "the created user among them", res.IDs())
+	t.Holds(slices.Contains(res.IDs(), u.ID), "users found by "+filter, "a list with the created user", res.IDs())
 }
 
 func filterSeesChanges(ctx context.Context, t *T) {

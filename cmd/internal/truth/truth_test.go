@@ -213,6 +213,8 @@ func requireFormatted(t *testing.T, r *conformance.Result) {
 		texts = append(append(texts, c.Reason), c.Notes...)
 		for _, f := range c.Findings {
 			texts = append(texts, f.What, f.Want, f.Got)
+			require.False(t, strings.HasPrefix(f.Want, "without ") || strings.HasPrefix(f.Got, "without "),
+				"%s: a headline says: %s instead of %s", c.Check.ID, f.Got, f.Want)
 		}
 	}
 	for _, text := range texts {
