@@ -51,8 +51,8 @@ func TestDependents_FollowRequests(t *testing.T) {
 	}
 }
 
-// TestChecks_WatchOnlyEndpointsOfTheClients checks that a check with Watch ignores responses of endpoints that no selected client reads.
-func TestChecks_WatchOnlyEndpointsOfTheClients(t *testing.T) {
+// TestChecks_WatchOnlyOwnEndpoints checks that a check with Watch ignores responses of endpoints that no selected client reads.
+func TestChecks_WatchOnlyOwnEndpoints(t *testing.T) {
 	for _, tt := range []struct {
 		client string
 		seen   []string

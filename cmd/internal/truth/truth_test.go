@@ -205,7 +205,8 @@ func TestSuite_FormatsReasons(t *testing.T) {
 	}))
 }
 
-// requireFormatted checks that no text of a result has an error of package fmt, such as "%!s(<nil>)".
+// requireFormatted checks that no text of a result has an error of package fmt, such as "%!s(<nil>)", and that the expected and the actual
+// values fit into a headline.
 func requireFormatted(t *testing.T, r *conformance.Result) {
 	t.Helper()
 	texts := slices.Concat([]string{r.Reason}, r.Cautions)
