@@ -226,9 +226,13 @@ func TestCautions_NameBlockedChecks(t *testing.T) {
 			t.Get(ctx, "/Users")
 			t.NotApplicable("not applicable")
 		}),
+		one("x.unsupported", nil, func(ctx context.Context, t *conformance.T) {
+			t.Get(ctx, "/Users")
+			t.Skip("the target does not support HEAD")
+		}),
 		one("x.passes", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") }),
 	}})
-	require.Equal(t, 2, r.Count(conformance.Skip))
+	require.Equal(t, 3, r.Count(conformance.Skip))
 	require.Contains(t, r.Cautions, "1 applicable check blocked without a result: x.kept-away")
 }
 

@@ -11,11 +11,20 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A reduction is a simpler form of one member of a new object: the member is omitted, or a list has only its first element.
+// A reduction is a simpler form of one member of a new object: the member is omitted, or a list has fewer elements.
 type reduction struct {
 	member string
-	first  bool // keep the first element of the list
+	keep   kept
 }
+
+// kept is the part of a list that a reduction keeps.
+type kept int
+
+const (
+	nothing      kept = iota // the member is omitted
+	onePerType               // the first element of each type
+	onlyTheFirst             // the first element
+)
 
 const (
 	// maxSuspects is the maximum number of members that are omitted one at a time because the error response names them.
@@ -87,12 +96,43 @@ func (t *T) createReduced(ctx context.Context, collection string, body Doc, reje
 		if !t.building && slices.ContainsFunc(c.lacks, func(m string) bool { return !isDefault(body, m) }) {
 			t.last = rejected.exchange
 			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, %s: the target accepts the object only without %s",
-				rejected.Name, rejected.Without("an id"), strings.Join(c.lacks, ", ")))
+				rejected.Name, rejected.Without("an id"), refused(body, c.lacks, attempt)))
 		}
 		return c
 	}
 	forms.useless[collection]++
 	return nil
+}
+
+// refused describes what the target has not accepted of the members that an object lacks after the reductions.
+func refused(body Doc, lacks []string, by []reduction) string {
+	var out []string
+	for _, r := range by {
+		switch {
+		case !slices.Contains(lacks, r.member):
+		case r.keep == onePerType:
+			out = append(out, "two elements of "+r.member+" with the type "+repeatedType(body[r.member]))
+		case r.keep == onlyTheFirst:
+			out = append(out, "a second element of "+r.member)
+		default:
+			out = append(out, r.member)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// repeatedType returns the first type that two elements of a list have, "" if there is none.
+func repeatedType(value any) string {
+	seen := map[any]bool{}
+	list, _ := value.([]Doc)
+	for _, e := range list {
+		kind, _ := e["type"].(string)
+		if kind != "" && seen[kind] {
+			return kind
+		}
+		seen[kind] = true
+	}
+	return ""
 }
 
 // remember stores reductions with which the target has created an object.
@@ -114,14 +154,18 @@ func (t *T) reductionAttempts(collection string, body Doc, rejected *Response) [
 		}
 	}
 	single := func(member string) {
-		if elements(body[member]) > 1 {
-			add(reduction{member, true})
+		if elements(body[member]) > 2 && repeatedType(body[member]) != "" {
+			add(reduction{member, onePerType})
 		}
-		add(reduction{member, false})
+		if elements(body[member]) > 1 {
+			add(reduction{member, onlyTheFirst})
+		}
+		add(reduction{member, nothing})
 	}
 	for _, known := range t.session.reduced.accepted[collection] {
 		add(slices.DeleteFunc(slices.Clone(known), func(r reduction) bool {
-			return !slices.Contains(members, r.member) || r.first && elements(body[r.member]) < 2
+			return !slices.Contains(members, r.member) || r.keep == onlyTheFirst && elements(body[r.member]) < 2 ||
+				r.keep == onePerType && repeatedType(body[r.member]) == ""
 		})...)
 	}
 	suspects := t.named(rejected, members)
@@ -191,7 +235,7 @@ func elements(value any) int {
 func reduce(body Doc, by []reduction) Doc {
 	out := maps.Clone(body)
 	for _, r := range by {
-		if !r.first {
+		if r.keep == nothing {
 			delete(out, r.member)
 			if list, ok := out["schemas"].([]string); ok {
 				out["schemas"] = slices.DeleteFunc(slices.Clone(list), func(urn string) bool { return scim.EqualName(urn, r.member) })
@@ -200,10 +244,28 @@ func reduce(body Doc, by []reduction) Doc {
 		}
 		switch v := out[r.member].(type) {
 		case []Doc:
+			if r.keep == onePerType {
+				out[r.member] = oneOfEachType(v)
+				continue
+			}
 			out[r.member] = v[:1]
 		case []any:
 			out[r.member] = v[:1]
 		}
+	}
+	return out
+}
+
+// oneOfEachType returns the elements of a list without those whose type an earlier element has.
+func oneOfEachType(list []Doc) []Doc {
+	var out []Doc
+	seen := map[any]bool{}
+	for _, e := range list {
+		kind, typed := e["type"]
+		if !typed || !seen[kind] {
+			out = append(out, e)
+		}
+		seen[kind] = true
 	}
 	return out
 }

@@ -98,6 +98,30 @@ func TestReduced_LacksRejectedMember(t *testing.T) {
 	require.Empty(t, a.users)
 }
 
+// TestReduced_RepeatedType checks that the reason of a blocked check names what the target rejects: two email addresses of one type.
+func TestReduced_RepeatedType(t *testing.T) {
+	_, target := newAltering(t, func(user map[string]any) int {
+		seen := map[any]bool{}
+		list, _ := user["emails"].([]any)
+		for _, e := range list {
+			kind := e.(map[string]any)["type"]
+			if seen[kind] {
+				return 400
+			}
+			seen[kind] = true
+		}
+		return 0
+	})
+	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+		one("x.typed", writes, func(ctx context.Context, t *conformance.T) {
+			t.CreateUser(ctx, "typed", conformance.Doc{"emails": []conformance.Doc{{"value": "one@example.com", "type": "work"},
+				{"value": "two@example.com", "type": "work"}, {"value": "three@example.com", "type": "home"}}})
+		}),
+	}})
+	require.Equal(t, conformance.Skip, r.Checks[0].Outcome)
+	require.Contains(t, r.Checks[0].BlockedBy.What, "only without two elements of emails with the type work")
+}
+
 // TestReduced_PlainUsersLearned checks that the run omits a default member with which the target creates no user, after one search.
 func TestReduced_PlainUsersLearned(t *testing.T) {
 	a, target := newAltering(t, func(user map[string]any) int {

@@ -505,7 +505,7 @@ func (s *session) caution(result *Result) {
 	}
 	var blocked []string
 	for _, c := range result.Checks {
-		if c.Outcome == Skip && (c.BlockedBy != nil || c.ran() && !c.notApplicable) {
+		if c.BlockedBy != nil {
 			blocked = append(blocked, c.Check.ID)
 		}
 	}

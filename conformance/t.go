@@ -308,6 +308,15 @@ func (t *T) CreateUser(ctx context.Context, label string, extra Doc) *Created {
 	return c
 }
 
+// CreateWhole is CreateUser without simpler forms: it returns nil if the target rejects the complete user.
+func (t *T) CreateWhole(ctx context.Context, label string, extra Doc) *Created {
+	c := t.createdBy("/Users", t.Post(ctx, "/Users", t.User(label, extra)))
+	if c != nil {
+		t.addDefaults(ctx, c, t.user(label, extra, nil))
+	}
+	return c
+}
+
 // CreateGroup creates a group; see [T.Group].
 func (t *T) CreateGroup(ctx context.Context, label string, extra Doc) *Created {
 	return t.Create(ctx, "/Groups", t.Group(label, extra))
@@ -377,7 +386,8 @@ func (t *T) Inform(what, want string, got any) { t.find(Info, what, want, got) }
 // Note records an observation that is not a finding.
 func (t *T) Note(format string, args ...any) { t.notes = append(t.notes, fmt.Sprintf(format, args...)) }
 
-// Skip ends the check because it does not apply or a preparation failed. Earlier findings are kept.
+// Skip ends the check because it does not apply or a preparation failed. Earlier findings are kept. The report lists the check as blocked
+// if the reason starts with "blocked: ".
 func (t *T) Skip(reason string) { panic(skipped{reason: reason}) }
 
 // NotApplicable ends the check, like Skip, because the target does not support an optional feature that the check tests. The report does

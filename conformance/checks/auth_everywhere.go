@@ -182,7 +182,11 @@ func authEveryEndpoint(ctx context.Context, t *T) {
 // resources. If malformed is set, 400 is accepted too: RFC 6750 section 3.1 defines this status for a malformed Authorization header.
 // Findings contain the description of the credentials.
 func expectUnauthorized(t *T, res *conformance.Response, credentials string, malformed bool) {
-	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+credentials, "401", res.Status)
+	want := "401"
+	if malformed {
+		want = "401 or 400"
+	}
+	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+credentials, want, res.Status)
 	shown := res.OK() && (len(res.Resources()) > 0 || res.Object().Text("id") != "")
 	t.Holds(!shown, "body of "+res.Name+" with "+credentials, "no resources", string(res.Body))
 }

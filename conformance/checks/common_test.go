@@ -22,6 +22,27 @@ func TestFirstNotStored_Order(t *testing.T) {
 	}
 }
 
+// TestFirstNotStored_SubAttribute checks that the reason of a skipped check names the sub-attribute that the target does not store.
+func TestFirstNotStored_SubAttribute(t *testing.T) {
+	sent := doc{"emails": []doc{{"value": "a@example.com", "type": "work", "display": "one"}, {"value": "b@example.com", "type": "home"}}}
+	for stored, want := range map[string]string{
+		`[{"value":"a@example.com","type":"work","display":"one"},{"value":"b@example.com","type":"home"}]`:           "",
+		`[{"value":"a@example.com","type":"work"},{"value":"b@example.com","type":"home"}]`:                           "emails.display",
+		`[{"value":"a@example.com","type":"work","display":"a@example.com"},{"value":"b@example.com","type":"home"}]`: "emails.display",
+		`[{"value":"a@example.com","display":"one"},{"value":"b@example.com","type":"home"}]`:                         "emails.type",
+		`[{"value":"b@example.com","type":"home"}]`:                                                                   "emails",
+	} {
+		o, err := scim.Decode([]byte(`{"emails":` + stored + `}`))
+		require.NoError(t, err)
+		require.Equal(t, want, firstNotStored(sent, o), stored)
+	}
+}
+
+func TestQueryText_JoinsParameters(t *testing.T) {
+	require.Equal(t, "sortBy=name.familyName&attributes=userName", queryText([]string{"sortBy", "name.familyName", "attributes", "userName"}))
+	require.Empty(t, queryText(nil))
+}
+
 // TestSources_RangeByName checks that no loop over a map in the suite sets the order of requests or findings: two runs would differ.
 func TestSources_RangeByName(t *testing.T) {
 	loop := regexp.MustCompile(`for [^\n]*:= range map\[[^\n]*\{\n`)

@@ -316,7 +316,8 @@ var createValues = []check{
 			res := t.Post(ctx, "/Users", t.User("grouped", doc{"groups": []doc{{"value": t.AbsentID(), "display": "Administrators"}}}))
 			succeeded(t, res, 201)
 			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id")), "attributes", "userName,groups").Object()
-			t.Holds(!slices.Contains(values(o, "groups", "value"), t.AbsentID()), "groups", "without "+t.AbsentID(), value(o, "groups"))
+			t.Holds(!slices.Contains(values(o, "groups", "value"), t.AbsentID()), "the group of the request in groups of the user", "absent",
+				element(o, "groups", "value", t.AbsentID()))
 		},
 	},
 	{
@@ -460,7 +461,7 @@ func createUnknownSchema(ctx context.Context, t *T) {
 		return
 	}
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
-	t.Holds(!slices.Contains(texts(o, "schemas"), unknown), "schemas", "without "+unknown, value(o, "schemas"))
+	t.Holds(!slices.Contains(texts(o, "schemas"), unknown), "the unknown schema of the request in schemas", "absent", unknown)
 }
 
 func createUnnamedExtension(ctx context.Context, t *T) {

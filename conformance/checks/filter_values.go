@@ -39,7 +39,7 @@ func findsCreated(displayName string, wanted bool, filters ...string) func(conte
 			answered = true
 			filterRequired(t, res, "GET /Users?filter="+filter)
 			t.Holds(slices.Contains(res.IDs(), u.ID) == wanted, "users found by "+filter,
-				choose(wanted, "the created user among them", "without the created user"),
+				choose(wanted, "a list with the created user", "a list that lacks the created user"),
 				res.IDs())
 		}
 		t.SkipIf(!answered && blocked != "", "blocked: "+blocked)
@@ -315,7 +315,7 @@ func filterUnicodeCase(ctx context.Context, t *T) {
 		t.About(res)
 	}
 	filterRequired(t, res, "GET /Users?filter="+filter)
-	t.Holds(slices.Contains(res.IDs(), u.ID), "users found by "+filter, "the created user among them", res.IDs())
+	t.Holds(slices.Contains(res.IDs(), u.ID), "users found by "+filter, "a list with the created user", res.IDs())
 }
 
 func filterSeesChanges(ctx context.Context, t *T) {
@@ -333,11 +333,9 @@ func filterSeesChanges(ctx context.Context, t *T) {
 }
 
 func filterSeesRemovals(ctx context.Context, t *T) {
-	email := func(name string) doc {
-		return doc{"value": inDomain(t, t.Prefix()+name), "type": "work"}
-	}
-	u := t.CreateUser(ctx, "leaving", doc{"emails": []doc{email("stays"), email("goes")}})
-	res := t.Put(ctx, u.Path(), t.User("leaving", doc{"emails": []doc{email("stays")}}))
+	email := func(name, kind string) doc { return doc{"value": inDomain(t, t.Prefix()+name), "type": kind} }
+	u := t.CreateUser(ctx, "leaving", doc{"emails": []doc{email("stays", "work"), email("goes", "home")}})
+	res := t.Put(ctx, u.Path(), t.User("leaving", doc{"emails": []doc{email("stays", "work")}}))
 	t.SkipIf(!res.OK() || len(res.Object().Array("emails")) != 1, "blocked: one of two email addresses could not be removed by PUT")
 	for name, want := range byName(map[string][]string{"stays": {u.ID}, "goes": nil}) {
 		filter := `emails.value eq ` + quote(inDomain(t, t.Prefix()+name))

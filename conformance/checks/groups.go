@@ -283,7 +283,7 @@ func groupsUserGroupsCurrent(ctx context.Context, t *T) {
 	first := entry()
 	again := entry()
 	t.SkipIf(first == nil && again == nil, "the target does not return groups of users, which is optional")
-	t.Must(first != nil, "groups of a user in the first read after the user was added to a group", "the group", "without the group")
+	t.Must(first != nil, "the group in groups of a user, in the first read after the user was added", "present", "absent")
 	res := t.Put(ctx, g.Path(), t.Group("team-renamed", doc{"members": memberList(users["ann"].ID)}))
 	t.SkipIf(!res.OK() || res.Object().Text("displayName") != t.Prefix()+"team-renamed", "blocked: the group could not be renamed by PUT")
 	if display := entry().Text("display"); display != "" {
@@ -291,7 +291,7 @@ func groupsUserGroupsCurrent(ctx context.Context, t *T) {
 	}
 	res = t.Put(ctx, g.Path(), t.Group("team-renamed", doc{"members": []doc{}}))
 	t.SkipIf(!res.OK() || len(values(res.Object(), "members", "value")) > 0, "blocked: the members could not be removed by PUT")
-	t.Holds(entry() == nil, "groups of a user in the first read after the user was removed from the group", "without the group", "the group")
+	t.Holds(entry() == nil, "the group in groups of a user, in the first read after the user was removed", "absent", "present")
 }
 
 func groupsDelete(ctx context.Context, t *T) {
@@ -302,8 +302,8 @@ func groupsDelete(ctx context.Context, t *T) {
 	t.Expect("status of GET of the deleted group", 404, after.Status)
 	member := t.Get(ctx, users["ann"].Path())
 	t.Require("status of GET of the member of the deleted group", 200, member.Status)
-	t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "groups of the member", "without the deleted group",
-		value(member.Object(), "groups"))
+	t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "the deleted group in groups of the member", "absent",
+		element(member.Object(), "groups", "value", g.ID))
 }
 
 func groupsFilterDisplayName(ctx context.Context, t *T) {

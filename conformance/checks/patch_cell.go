@@ -30,7 +30,11 @@ type patchCell struct {
 	separately bool
 	// mayReject means that a 400 is permitted too. A request that is rejected must change nothing.
 	mayReject bool
-	why, fix  string
+	// instead is the test with other attributes, for a target that rejects or does not store those of before. It may be nil.
+	instead *patchCell
+	// unset is a sub-attribute of emails that before omits in the address "home", and that the target must not set. It may be empty.
+	unset    string
+	why, fix string
 }
 
 // expected is a path in the syntax of look and the value at this path, nil if absent.
@@ -71,16 +75,13 @@ func firstNotStored(sent doc, got *scim.Object) string {
 			}
 		case []doc:
 			list, _ := at.([]any)
+			for _, item := range v {
+				if sub, stored := elementNotStored(item, list); !stored {
+					return name + sub
+				}
+			}
 			if len(list) < len(v) {
 				return name
-			}
-			for _, item := range v {
-				if !slices.ContainsFunc(list, func(have any) bool {
-					o, _ := have.(*scim.Object)
-					return o != nil && firstNotStored(item, o) == "" && scim.Equal(item["value"], value(o, "value"))
-				}) {
-					return name
-				}
 			}
 		default:
 			if !ok && v != any(omit) && v != nil {
@@ -89,6 +90,29 @@ func firstNotStored(sent doc, got *scim.Object) string {
 		}
 	}
 	return ""
+}
+
+// elementNotStored reports whether a list contains an element as sent. If it contains the value of the element only without one of its
+// sub-attributes, or with another value of this sub-attribute, sub is a full stop and the name of the sub-attribute.
+func elementNotStored(sent doc, list []any) (sub string, stored bool) {
+	for _, have := range list {
+		o, _ := have.(*scim.Object)
+		if o == nil || !scim.Equal(sent["value"], value(o, "value")) {
+			continue
+		}
+		missing := firstNotStored(sent, o)
+		for name, v := range byName(sent) {
+			text, isText := v.(string)
+			if isText && missing == "" && !strings.EqualFold(text, o.Text(name)) {
+				missing = name
+			}
+		}
+		if missing == "" {
+			return "", true
+		}
+		sub = "." + missing
+	}
+	return sub, false
 }
 
 // undeclared reports whether the target's schema is known and does not define the attribute.
@@ -114,6 +138,42 @@ func prepared(ctx context.Context, t *T, before doc) *conformance.Created {
 	return u
 }
 
+// user creates the user of the cell. If the target does not store the attributes of before, user skips the check, or returns nil if the
+// cell has a test with other attributes. In this case, user also returns nil if the target rejects the user.
+func (c patchCell) user(ctx context.Context, t *T, before doc) *conformance.Created {
+	if c.instead == nil {
+		u := prepared(ctx, t, before)
+		t.SkipIf(c.assigned(t, u), "the target sets emails."+c.unset+" of addresses without it")
+		return u
+	}
+	u := t.CreateWhole(ctx, "first", before)
+	if u == nil {
+		t.Note("the target rejects the user with which the check starts; the check uses other attributes")
+		return nil
+	}
+	if u.Resource == nil {
+		return u
+	}
+	path := firstNotStored(before, u.Resource)
+	if path == "" && c.assigned(t, u) {
+		path = "emails." + c.unset
+	}
+	if path == "" {
+		return u
+	}
+	t.Note("the target does not store %s as sent; the check uses other attributes", path)
+	t.Delete(ctx, u.Path()) // some targets reject a second user with the same email addresses
+	return nil
+}
+
+// assigned reports whether the target has set the sub-attribute that the cell omits in its last email address.
+func (c patchCell) assigned(t *T, u *conformance.Created) bool {
+	if c.unset == "" || u.Resource == nil {
+		return false
+	}
+	return value(element(u.Resource, "emails", "value", t.UserName("home")), c.unset) != nil
+}
+
 func (c patchCell) check() check {
 	n := patches
 	if strings.Contains(c.id, "extension") {
@@ -128,62 +188,69 @@ func (c patchCell) check() check {
 		Requests:     4,
 		Why:          c.why,
 		Fix:          c.fix,
-		Run: func(ctx context.Context, t *T) {
-			var before doc
-			if c.before != nil {
-				before = c.before(t)
+		Run:          c.run,
+	}
+}
+
+// run is the Run of the check.
+func (c patchCell) run(ctx context.Context, t *T) {
+	var before doc
+	if c.before != nil {
+		before = c.before(t)
+	}
+	want := c.want(t)
+	for _, e := range want {
+		name, _, _ := strings.Cut(strings.TrimPrefix(e.path, "@"), ".")
+		name, _, _ = strings.Cut(name, "[")
+		urn := scim.UserSchema
+		if strings.HasPrefix(e.path, "@") {
+			urn = scim.EnterpriseUserSchema
+		}
+		t.SkipIf(undeclared(t, urn, name), "the target's schema does not have "+name)
+	}
+	u := c.user(ctx, t, before)
+	if u == nil {
+		c.instead.run(ctx, t)
+		return
+	}
+	res := t.Patch(ctx, u.Path(), c.ops(t)...)
+	if c.separately {
+		t.BlockedIf(func() string {
+			if !res.OK() {
+				return c.wrongSeparately(ctx, t, u)
 			}
-			want := c.want(t)
-			for _, e := range want {
-				name, _, _ := strings.Cut(strings.TrimPrefix(e.path, "@"), ".")
-				name, _, _ = strings.Cut(name, "[")
-				urn := scim.UserSchema
-				if strings.HasPrefix(e.path, "@") {
-					urn = scim.EnterpriseUserSchema
-				}
-				t.SkipIf(undeclared(t, urn, name), "the target's schema does not have "+name)
-			}
-			u := prepared(ctx, t, before)
-			res := t.Patch(ctx, u.Path(), c.ops(t)...)
-			if c.separately {
-				t.BlockedIf(func() string {
-					if !res.OK() {
-						return c.wrongSeparately(ctx, t, u)
-					}
-					// Some targets reject a second user with the same email addresses.
-					t.Delete(ctx, u.Path())
-					return c.wrongSeparately(ctx, t, t.CreateUser(ctx, "separate", before))
-				})
-			}
-			if c.basic != nil && !res.OK() {
-				blockedIfRejected(ctx, t, u, c.basic(t)...)
-			}
-			if c.mayReject && res.Status == 400 {
-				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
-				if u.Resource != nil {
-					o := t.Read(ctx, u.Path()).Object()
-					for _, e := range want {
-						t.Expect(e.path+" after the rejected PATCH", look(u.Resource, e.path), look(o, e.path))
-					}
-				}
-				return
-			}
-			succeeded(t, res, 200, 204)
+			// Some targets reject a second user with the same email addresses.
+			t.Delete(ctx, u.Path())
+			return c.wrongSeparately(ctx, t, t.CreateUser(ctx, "separate", before))
+		})
+	}
+	if c.basic != nil && !res.OK() {
+		blockedIfRejected(ctx, t, u, c.basic(t)...)
+	}
+	if c.mayReject && res.Status == 400 {
+		t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
+		if u.Resource != nil {
 			o := t.Read(ctx, u.Path()).Object()
 			for _, e := range want {
-				if e.path == "schemas" {
-					t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" in the list", value(o, "schemas"))
-				} else if got := look(o, e.path); e.want == nil {
-					list, isList := got.([]string)
-					t.Holds(got == nil || isList && len(list) == 0, e.path, "absent", got)
-				} else {
-					t.Expect(e.path, e.want, got)
-				}
+				t.Expect(e.path+" after the rejected PATCH", look(u.Resource, e.path), look(o, e.path))
 			}
-			if c.then != nil {
-				c.then(t, o)
-			}
-		},
+		}
+		return
+	}
+	succeeded(t, res, 200, 204)
+	o := t.Read(ctx, u.Path()).Object()
+	for _, e := range want {
+		if e.path == "schemas" {
+			t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" in the list", value(o, "schemas"))
+		} else if got := look(o, e.path); e.want == nil {
+			list, isList := got.([]string)
+			t.Holds(got == nil || isList && len(list) == 0, e.path, "absent", got)
+		} else {
+			t.Expect(e.path, e.want, got)
+		}
+	}
+	if c.then != nil {
+		c.then(t, o)
 	}
 }
 

@@ -231,6 +231,14 @@ var patchMatrix = cells(
 			return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work-1", "work-2", "home")},
 				{"emails[home].value", t.UserName("home")}}
 		},
+		instead: &patchCell{
+			before: twoEmails,
+			ops:    ops(doc{"op": "replace", "path": `emails[type eq "work"].type`, "value": "other"}),
+			want: func(t *T) []expected {
+				return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work", "home")},
+					{"emails[home].value", t.UserName("home")}}
+			},
+		},
 	},
 	patchCell{
 		id:    "replace-core-urn",
@@ -512,7 +520,7 @@ var patchMatrix = cells(
 			return []doc{{"op": "remove", "path": `emails[type eq "work" and value eq ` + quote(t.UserName("work-2")) + `]`}}
 		},
 		want: func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work-1", "home")}} },
-	},
+	}.or(`type ne "home" and value ne "«1»"`, typed("other", "work", "home"), "work-1", "home"),
 	patchCell{
 		id:        "filter-or",
 		title:     "The operator \"or\" in a value filter matches the values that satisfy at least one of the two conditions",
@@ -526,7 +534,7 @@ var patchMatrix = cells(
 			return []doc{{"op": "remove", "path": `emails[type eq "home" or value eq ` + quote(t.UserName("work-1")) + `]`}}
 		},
 		want: func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work-2")}} },
-	},
+	}.or(`type eq "home" or value eq "«1»"`, typed("other", "work", "home"), "work-2"),
 	patchCell{
 		id:        "filter-not",
 		title:     "The operator \"not\" in a value filter negates its condition",
@@ -538,7 +546,7 @@ var patchMatrix = cells(
 		why:       whyFilter,
 		fix:       fixFilter,
 		want:      func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work-1", "work-2")}} },
-	},
+	}.or(`not (type eq "home")`, typed("other", "work", "home"), "home"),
 	patchCell{
 		id:        "filter-ne",
 		title:     "The operator ne in a value filter matches the values that differ from the operand",
@@ -550,7 +558,7 @@ var patchMatrix = cells(
 		why:       whyFilter,
 		fix:       fixFilter,
 		want:      func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work-1", "work-2")}} },
-	},
+	}.or(`type ne "home"`, typed("other", "work", "home"), "home"),
 	patchCell{
 		id:        "filter-boolean",
 		title:     "A value filter on a boolean sub-attribute selects the values with that boolean",

@@ -292,7 +292,7 @@ func projectionBoth(ctx context.Context, t *T) {
 		t.Expect("id with both parameters", u.ID, value(res.Object(), "id"))
 		t.Expect("userName with both parameters", t.UserName("both"), value(res.Object(), "userName"))
 		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "response with both parameters",
-			"without displayName, or without emails", res.Object())
+			"no displayName, or no emails", res.Object())
 	}
 }
 
@@ -301,7 +301,7 @@ func projectionBoth(ctx context.Context, t *T) {
 func narrow(t *T, what string, o *scim.Object, attribute string) {
 	t.Holds(has(o, attribute), what, attribute, o)
 	for _, name := range []string{"userName", "name", "emails", "active"} {
-		t.Holds(name == attribute || !has(o, name), what, "without "+name, o)
+		t.Holds(name == attribute || !has(o, name), what, "no "+name, o)
 	}
 }
 

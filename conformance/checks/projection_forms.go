@@ -43,7 +43,7 @@ func views(id, title string, level conformance.Level, requirements []string, why
 					blockedIfPartsRejected(ctx, t, user.Path(), v.query[1])
 				}
 				res := t.Get(ctx, user.Path(), v.query...)
-				asked := "with " + strings.Join(v.query, "=")
+				asked := "with " + queryText(v.query)
 				t.Require("status of "+res.Name+" "+asked, 200, res.Status)
 				for _, name := range v.shown {
 					want, got := at(user.Resource, inObject(name)), at(res.Object(), inObject(name))

@@ -387,11 +387,13 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 				res := t.Get(ctx, "/Users", query...)
 				t.SkipIf(res.Status == 400 && strings.Contains(res.Object().Text("detail"), "filter"),
 					"blocked: the filter that selects the users is rejected")
-				t.Require("status of a list with "+strings.Join(r.query, "="), 200, res.Status)
+				t.Require("status of a list with "+queryText(r.query), 200, res.Status)
 				got := inOrder(t, allIDs(ctx, t, res, query...))
 				named := strings.FieldsFunc(r.want, func(c rune) bool { return c == ' ' || c == '+' })
-				t.Expect("order with "+strings.Join(r.query, "=")+tieNote(r.want)+sentValues(t, []string{attribute}, named...),
-					normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
+				if slices.Equal(normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got))) {
+					continue
+				}
+				t.Expect("order with "+queryText(r.query)+tieNote(r.want)+sentValues(t, []string{attribute}, named...), normalizeOrder(r.want), got)
 			}
 		},
 	}
@@ -454,6 +456,15 @@ func tieNote(want string) string {
 		return " (labels joined by + in any order)"
 	}
 	return ""
+}
+
+// queryText returns the parameters of a query, which contains names and values in turns: "sortBy=userName&sortOrder=descending".
+func queryText(query []string) string {
+	var out []string
+	for i := 0; i+1 < len(query); i += 2 {
+		out = append(out, query[i]+"="+query[i+1])
+	}
+	return strings.Join(out, "&")
 }
 
 // normalizeOrder splits an order at its spaces and sorts joined labels.

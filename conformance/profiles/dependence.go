@@ -35,7 +35,7 @@ var dependences = []dependence{
 
 	{"read.by-id traffic.id-asked", sends("GET", "/Users/${")},
 	{"discovery.schemas discovery.attribute-definitions discovery.user-schema", sends("GET", "/Schemas")},
-	{"discovery.service-provider-config", sends("GET", "/ServiceProviderConfig")},
+	{"discovery.service-provider-config patch.advertised", sends("GET", "/ServiceProviderConfig")},
 
 	{"filter.eq filter.no-match filter.total filter.sees-changes list.envelope list.empty traffic.counters",
 		both(sends("GET", "/Users"), queries("filter", ""))},
@@ -57,7 +57,6 @@ var dependences = []dependence{
 	{"groups.put-members groups.put-rename", sends("PUT", "/Groups/")},
 
 	{"patch.response patch.last-modified", sends("PATCH", "/Users/")},
-	{"patch.advertised", sends("PATCH", "")},
 	{"patch.deactivate patch.inactive-stays", patches("replace", "active")},
 	{"patch.replace-no-path", both(sends("PATCH", "/Users/"), operation("replace", func(path string, _ any) bool { return path == "" }))},
 	{"patch.password", patches("replace", "password")},
@@ -128,12 +127,36 @@ func Depends(p conformance.Profile, c conformance.Check) bool {
 	return false
 }
 
-// Checks returns the checks on which at least one of the profiles depends, in their order.
+// Checks returns the checks on which at least one of the profiles depends, in their order. Their Watch ignores the endpoints to which no
+// client of the profiles sends requests, such as the discovery endpoints that the run reads.
 func Checks(all []conformance.Check, selected ...conformance.Profile) []conformance.Check {
 	var out []conformance.Check
+	endpoints := endpointsOf(selected)
 	for _, c := range all {
-		if slices.ContainsFunc(selected, func(p conformance.Profile) bool { return Depends(p, c) }) {
-			out = append(out, c)
+		if !slices.ContainsFunc(selected, func(p conformance.Profile) bool { return Depends(p, c) }) {
+			continue
+		}
+		if watch := c.Watch; watch != nil {
+			c.Watch = func(x *conformance.ObservedExchange) {
+				if endpoints[x.Collection()] {
+					watch(x)
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// endpointsOf returns the first segments of the paths to which the clients of the profiles send requests, such as "Users".
+func endpointsOf(selected []conformance.Profile) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range selected {
+		for _, flow := range p.ClientFlows {
+			for _, s := range flow.Steps {
+				endpoint, _, _ := strings.Cut(strings.TrimPrefix(s.Path, "/"), "/")
+				out[endpoint] = true
+			}
 		}
 	}
 	return out

@@ -50,3 +50,33 @@ func TestDependents_FollowRequests(t *testing.T) {
 		require.Equal(t, want, got, id)
 	}
 }
+
+// TestChecks_WatchOnlyOwnEndpoints checks that a check with Watch ignores responses of endpoints that no selected client reads.
+func TestChecks_WatchOnlyOwnEndpoints(t *testing.T) {
+	for _, tt := range []struct {
+		client string
+		seen   []string
+	}{
+		{"okta", []string{"/Users", "/Users/1", "/Groups"}},
+		{"authentik", []string{"/Users", "/Users/1", "/Groups", "/ServiceProviderConfig"}},
+	} {
+		var seen []string
+		watch := func(x *conformance.ObservedExchange) { seen = append(seen, x.Request.Path) }
+		selected, _, err := Select([]conformance.Check{{ID: "traffic.json", Watch: watch}}, tt.client)
+		require.NoError(t, err)
+		for _, path := range []string{"/Users", "/Users/1", "/Groups", "/ResourceTypes", "/Schemas", "/ServiceProviderConfig"} {
+			selected[0].Watch(&conformance.ObservedExchange{Request: conformance.Request{Path: path}})
+		}
+		require.Equal(t, tt.seen, seen, tt.client)
+	}
+}
+
+// TestSelect_OnlyReadEndpoints checks that the checks of Okta alone include none about /ServiceProviderConfig, which Okta does not read.
+func TestSelect_OnlyReadEndpoints(t *testing.T) {
+	selected, _, err := Select(checks.All(), "okta")
+	require.NoError(t, err)
+	for _, c := range selected {
+		require.NotEqual(t, "patch.advertised", c.ID)
+		require.NotEqual(t, "discovery", c.Area())
+	}
+}

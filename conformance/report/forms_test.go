@@ -365,6 +365,24 @@ func TestClients_EveryRowUsed(t *testing.T) {
 	require.Empty(t, report.Clients(conformance.Check{ID: "sort.ascending"}))
 }
 
+// TestForms_AffectOnlySelectedClients checks that a run of one client alone names no other client, in every form.
+func TestForms_AffectOnlySelectedClients(t *testing.T) {
+	result := func(ids ...string) *conformance.Result {
+		r := &conformance.Result{Verdict: conformance.Findings,
+			Profiles: []conformance.ProfileResult{{Profile: "okta", Client: "Okta", Compatibility: conformance.Works}}}
+		for _, id := range ids {
+			r.Checks = append(r.Checks, conformance.CheckResult{Check: conformance.Check{ID: id, Level: conformance.Must}, Outcome: conformance.Fail,
+				Requests: 1, Findings: []conformance.Finding{{Outcome: conformance.Fail, What: "what", Want: "1", Got: "2"}}})
+		}
+		return r
+	}
+	for _, form := range []string{"text", "json", "html", "markdown", "junit", "sarif"} {
+		require.NotContains(t, write(t, form, result("filter.eq")), "OneLogin", form)
+		require.Contains(t, write(t, form, result("filter.eq")), "Okta", form)
+		require.Contains(t, write(t, form, result("filter.eq", "sort.ascending")), "OneLogin", "%s: a run with all checks", form)
+	}
+}
+
 // sarifRules is the part of the schema of SARIF 2.1.0 for the members of the report. It permits no other members.
 const sarifRules = `{
 "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -233,7 +233,7 @@ func document(r *conformance.Result, version string) Document {
 			d.Steadiness.Repeats = append(d.Steadiness.Repeats, Repeat(repeat))
 		}
 	}
-	for _, c := range causes.Of(r) {
+	for _, c := range causesOf(r) {
 		d.Causes = append(d.Causes, cause(c))
 	}
 	for _, p := range r.Profiles {
@@ -286,7 +286,7 @@ func document(r *conformance.Result, version string) Document {
 			entry.breaks()
 		}
 		if len(c.Findings) > 0 {
-			entry.Why, entry.Fix, entry.Clients = c.Check.Why, c.Check.Fix, Clients(c.Check)
+			entry.Why, entry.Fix, entry.Clients = c.Check.Why, c.Check.Fix, affected(r, Clients(c.Check))
 		}
 		d.Checks = append(d.Checks, entry)
 	}

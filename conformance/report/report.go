@@ -6,6 +6,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
+	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/conformance/requirements"
 )
 
@@ -115,3 +116,46 @@ func areas(results []conformance.CheckResult) []string {
 
 // Clients returns the provisioning clients that are known to depend on the requirement of the check; see [causes.Clients].
 func Clients(c conformance.Check) []string { return causes.Clients(c) }
+
+// affected returns the clients of a list that a result is about. If the run had only checks on which its clients depend, the result is
+// about these clients; otherwise, it is about all.
+func affected(r *conformance.Result, clients []string) []string {
+	selected := selectedClients(r)
+	if selected == nil {
+		return clients
+	}
+	var out []string
+	for _, c := range clients {
+		if slices.Contains(selected, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// selectedClients returns the names of the clients of a run that had only checks on which these clients depend, nil for any other run.
+func selectedClients(r *conformance.Result) []string {
+	var selected []conformance.Profile
+	var names []string
+	for _, p := range profiles.All() {
+		if slices.ContainsFunc(r.Profiles, func(v conformance.ProfileResult) bool { return v.Profile == p.ID }) {
+			selected = append(selected, p)
+			names = append(names, p.Client)
+		}
+	}
+	for _, c := range r.Checks {
+		if !slices.ContainsFunc(selected, func(p conformance.Profile) bool { return profiles.Depends(p, c.Check) }) {
+			return nil
+		}
+	}
+	return names
+}
+
+// causesOf returns the causes of the findings of a result. Cause.Clients lists only clients that the result is about.
+func causesOf(r *conformance.Result) []causes.Cause {
+	out := causes.Of(r)
+	for i := range out {
+		out[i].Clients = affected(r, out[i].Clients)
+	}
+	return out
+}

@@ -30,7 +30,7 @@ type TextOptions struct {
 // Text writes the report as text: the verdict per client, the causes of the findings, the most consequential first, a summary by level and
 // the verdict. Without opts.All it takes at most 60 lines of a terminal with 100 columns, unless opts.Skipped is set.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
-	found := slices.DeleteFunc(causes.Of(r), func(c causes.Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
+	found := slices.DeleteFunc(causesOf(r), func(c causes.Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	// The first cause in full, and the headlines of some others.
 	wanted, whole := minCauses, 0
 	if len(found) > 0 {

@@ -16,7 +16,7 @@ func (p *printer) details(r *conformance.Result) {
 	p.levels(r)
 	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Info} {
 		for _, c := range r.Checks {
-			p.findings(c, outcome)
+			p.findings(r, c, outcome)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func (p *printer) table(title string, rows []string, r *conformance.Result, of f
 }
 
 // findings writes the findings of one check with one outcome, then once the clause and the fix of the check.
-func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcome) {
+func (p *printer) findings(r *conformance.Result, c conformance.CheckResult, outcome conformance.Outcome) {
 	headed := false
 	var shown *wirelog.Exchange
 	for _, f := range c.Findings {
@@ -98,7 +98,7 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		if c.Check.Why != "" {
 			p.wrapped("  why       ", c.Check.Why)
 		}
-		if clients := Clients(c.Check); len(clients) > 0 {
+		if clients := affected(r, Clients(c.Check)); len(clients) > 0 {
 			p.wrapped("  affects   ", strings.Join(clients, ", "))
 		}
 		p.wrapped("  fix       ", c.Check.Fix)

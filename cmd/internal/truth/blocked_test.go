@@ -1,6 +1,9 @@
 package truth_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -8,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // A fault of a simpler feature is a finding of the check of that feature. Checks that depend on the feature do not accuse the server of a
@@ -53,5 +57,76 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 				assert.False(t, complains(byID[id]), describe(byID[id]))
 			}
 		})
+	}
+}
+
+// TestSuite_OtherSubAttribute checks that the value filters of PATCH are tested on a server that does not store emails.display, and that
+// the reasons of the other checks name this sub-attribute.
+func TestSuite_OtherSubAttribute(t *testing.T) {
+	t.Parallel()
+	withoutDisplay := func(next http.Handler) http.Handler {
+		return rewritten(next, func(o *scim.Object) {
+			for _, e := range o.Array("emails") {
+				e.(*scim.Object).Delete("display")
+			}
+		})
+	}
+	filters := "patch.filter-co patch.filter-sw patch.filter-ew patch.filter-pr patch.filter-precedence patch.filter-groups " +
+		"patch.filter-not-group patch.filter-ne-absent"
+	named := "patch.filter-quotes patch.filter-brackets patch.remove-value-path-sub patch.replace-all-matches"
+	for _, c := range suite(t, withoutDisplay(newReferenceServer(t)), strings.Fields(filters+" "+named)...).Checks {
+		if strings.Contains(named, c.Check.ID) {
+			assert.Equal(t, "the target does not store emails.display", c.Reason, c.Check.ID)
+		} else {
+			assert.Equal(t, conformance.Pass, c.Outcome, describe(c))
+		}
+	}
+	for mutant, check := range map[string]string{
+		"patch.value-path-co-is-eq": "patch.filter-co", "patch.value-path-sw-is-co": "patch.filter-sw",
+		"patch.value-path-ew-is-co": "patch.filter-ew", "patch.value-path-pr-always": "patch.filter-pr",
+		"patch.value-path-or-first": "patch.filter-precedence", "patch.value-path-groups-ignored": "patch.filter-groups",
+		"patch.value-path-not-first": "patch.filter-not-group", "patch.value-path-ne-needs-value": "patch.filter-ne-absent",
+	} {
+		r := suite(t, withoutDisplay(mutantNamed(t, mutant)(newReferenceServer(t))), check)
+		require.Len(t, r.Checks, 1)
+		assert.Equal(t, conformance.Fail, r.Checks[0].Outcome, "%s: %s", mutant, describe(r.Checks[0]))
+	}
+}
+
+// TestSuite_OneAddressPerType checks that the value filters of PATCH are tested on a server that rejects two email addresses of one type.
+func TestSuite_OneAddressPerType(t *testing.T) {
+	t.Parallel()
+	onePerType := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			assert.NoError(t, err)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if bytes.Count(body, []byte(`"type":"work"`)) > 1 {
+				w.Header().Set("Content-Type", "application/scim+json")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400",`+
+					`"detail":"emails cannot contain duplicate defined types"}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	filters := strings.Fields("patch.filter-and patch.filter-or patch.filter-not patch.filter-ne patch.filter-co patch.filter-sw " +
+		"patch.filter-ew patch.filter-pr patch.filter-precedence patch.filter-groups patch.filter-not-group patch.filter-ne-absent " +
+		"patch.filter-not-primary patch.replace-filter-attribute filter.sees-removals")
+	for _, c := range suite(t, onePerType(newReferenceServer(t)), append(filters, "patch.remove-all-matches")...).Checks {
+		if c.Check.ID == "patch.remove-all-matches" {
+			assert.Contains(t, c.Reason, "only without two elements of emails with the type work")
+		} else {
+			assert.Equal(t, conformance.Pass, c.Outcome, describe(c))
+		}
+	}
+	for mutant, check := range map[string]string{
+		"patch.value-path-co-is-eq": "patch.filter-co", "patch.value-path-or-first": "patch.filter-precedence",
+		"patch.value-path-groups-ignored": "patch.filter-groups", "patch.value-path-not-first": "patch.filter-not-group",
+		"patch.value-path-ne-needs-value": "patch.filter-ne-absent", "patch.value-path-primary-absent": "patch.filter-not-primary",
+	} {
+		r := suite(t, onePerType(mutantNamed(t, mutant)(newReferenceServer(t))), check)
+		assert.Equal(t, conformance.Fail, r.Checks[0].Outcome, "%s: %s", mutant, describe(r.Checks[0]))
 	}
 }

@@ -205,7 +205,8 @@ func TestSuite_FormatsReasons(t *testing.T) {
 	}))
 }
 
-// requireFormatted checks that no text of a result has an error of package fmt, such as "%!s(<nil>)".
+// requireFormatted checks that no text of a result has an error of package fmt, such as "%!s(<nil>)", and that the expected and the actual
+// values fit into a headline.
 func requireFormatted(t *testing.T, r *conformance.Result) {
 	t.Helper()
 	texts := slices.Concat([]string{r.Reason}, r.Cautions)
@@ -213,6 +214,8 @@ func requireFormatted(t *testing.T, r *conformance.Result) {
 		texts = append(append(texts, c.Reason), c.Notes...)
 		for _, f := range c.Findings {
 			texts = append(texts, f.What, f.Want, f.Got)
+			require.False(t, strings.HasPrefix(f.Want, "without ") || strings.HasPrefix(f.Got, "without "),
+				"%s: a headline says: %s instead of %s", c.Check.ID, f.Got, f.Want)
 		}
 	}
 	for _, text := range texts {
