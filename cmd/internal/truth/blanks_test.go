@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// TestGroupWithoutBlanks_RejectionPermitted checks that a server may reject a filter without the space between a parenthesis and "or", which
-// the grammar of RFC 7644 requires. It must not return other users, and it must evaluate "not(".
+// TestGroupWithoutBlanks_RejectionPermitted checks that a server may reject a filter without the space between a parenthesis and "or",
+// which the grammar of RFC 7644 requires. It must not return other users, and it must evaluate "not(".
 func TestGroupWithoutBlanks_RejectionPermitted(t *testing.T) {
 	t.Parallel()
 	const list = `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`
