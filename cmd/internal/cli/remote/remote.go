@@ -71,6 +71,6 @@ func Hint(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return ""
 	}
-	return "No server responds at this URL, the one of --url, --ready-file or SCIMWRIGHT_URL. \"scimwright sandbox\" or " +
+	return "No server responds at this URL. Use --ready-file or --url (or SCIMWRIGHT_URL). \"scimwright sandbox\" or " +
 		"\"scimwright serve engine\" starts one.\n"
 }
