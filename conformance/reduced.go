@@ -163,10 +163,7 @@ func (t *T) reductionAttempts(collection string, body Doc, rejected *Response) [
 		add(reduction{member, nothing})
 	}
 	for _, known := range t.session.reduced.accepted[collection] {
-		add(slices.DeleteFunc(slices.Clone(known), func(r reduction) bool {
-			return !slices.Contains(members, r.member) || r.keep == onlyTheFirst && elements(body[r.member]) < 2 ||
-				r.keep == onePerType && repeatedType(body[r.member]) == ""
-		})...)
+		add(applicable(known, members, body)...)
 	}
 	suspects := t.named(rejected, members)
 	for _, member := range suspects[:min(len(suspects), maxSuspects)] {
@@ -183,6 +180,14 @@ func (t *T) reductionAttempts(collection string, body Doc, rejected *Response) [
 	add(all[len(all)/2:]...)
 	add(all...)
 	return out
+}
+
+// applicable returns the reductions that change the body, of which members are the optional members.
+func applicable(known []reduction, members []string, body Doc) []reduction {
+	return slices.DeleteFunc(slices.Clone(known), func(r reduction) bool {
+		return !slices.Contains(members, r.member) || r.keep == onlyTheFirst && elements(body[r.member]) < 2 ||
+			r.keep == onePerType && repeatedType(body[r.member]) == ""
+	})
 }
 
 // optionalMembers returns the members of a new object that may be omitted, sorted.

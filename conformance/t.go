@@ -308,8 +308,13 @@ func (t *T) CreateUser(ctx context.Context, label string, extra Doc) *Created {
 	return c
 }
 
-// CreateWhole is CreateUser without simpler forms: it returns nil if the target rejects the complete user.
+// CreateWhole is CreateUser without simpler forms: it returns nil if the target rejects the complete user, or has rejected users like it.
 func (t *T) CreateWhole(ctx context.Context, label string, extra Doc) *Created {
+	for _, known := range t.session.reduced.accepted["/Users"] {
+		if len(applicable(known, t.optionalMembers("/Users", extra), extra)) > 0 {
+			return nil
+		}
+	}
 	c := t.createdBy("/Users", t.Post(ctx, "/Users", t.User(label, extra)))
 	if c != nil {
 		t.addDefaults(ctx, c, t.user(label, extra, nil))

@@ -333,7 +333,8 @@ func TestCommand_NamesRemainingObjects(t *testing.T) {
 	}
 	require.Contains(t, text, "an unlinked group remains on the target", "the client flow has a verdict")
 	require.NotContains(t, text, "no object that the client flows share is left")
-	require.Contains(t, text, "Remove the leftovers with: scim-conformance cleanup "+journal)
+	oneLine := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+	require.Contains(t, oneLine, "Remove the leftovers with: scim-conformance cleanup "+journal+" --token")
 	require.Contains(t, strings.Join(strings.Fields(text), " "), "--keep-going runs these checks")
 
 	code, text = command("cleanup", journal)
