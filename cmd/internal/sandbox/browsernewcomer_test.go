@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -131,13 +130,11 @@ func TestBrowser_NewcomerWithoutScripts(t *testing.T) {
 	n.Open(n.link)
 	n.connect()
 	n.user("ada@northwind.example")
+	n.ClickText("Requests")
+	n.WaitText("Search in path")
 	// Without scripts, the page does not change when a request is sent: load it again until it has the request.
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		n.ClickText("Requests")
-		if n.Eval(`document.body.innerText.includes("ada@northwind.example")`) == true {
-			break
-		}
-	}
+	n.Wait(`document.readyState === "complete" &&
+		(document.body.innerText.includes("ada@northwind.example") || (location.reload(), false))`)
 	n.WaitText("ada@northwind.example")
 	n.ClickText("Apps")
 	n.WaitText("No app needs attention.")
