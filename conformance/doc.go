@@ -10,6 +10,12 @@
 // conformance/internal/oracle. Neither this package nor those packages import the filter or PATCH code of this module, so that an error in
 // that code cannot hide itself.
 //
+// A profile describes the requests of a provisioning client such as Okta.
+//
+// The package is not a load generator, not a SCIM client library and not a validator of single documents. It does not need testing.T:
+// results are plain data.
+package conformance
+
 // run.go runs the checks, session.go has the state of a run, t.go what a check calls, and wire.go sends the requests. created.go tracks the
 // objects that a run creates, prospects.go those that the next request may create, deletes.go those that the target claims to have deleted.
 // journal.go stores all of them on disk, and cleanup.go removes them after a crash.
@@ -19,10 +25,4 @@
 // repeats requests that failed. A target may also alter or reject what checks send, or lack a feature: survey.go tests which attributes of
 // users the target stores as sent, substitute.go repeats checks with other attributes, reduced.go creates objects with fewer members,
 // removal.go detects that the target deletes no objects, and rights.go that the credentials of the run do not permit writes.
-//
-// A profile describes the requests of a provisioning client such as Okta (profile.go). The files client_*.go send them and evaluate the
-// responses.
-//
-// The package is not a load generator, not a SCIM client library and not a validator of single documents. It does not need testing.T:
-// results are plain data.
-package conformance
+// profile.go has the requests of provisioning clients. The files client_*.go send them and evaluate the responses.

@@ -7,9 +7,8 @@
 // The responses have the types of package engine and of package client. They contain no secrets: the engine removes secrets from exchanges
 // before it stores or shows the exchanges, and the API shows no credentials of targets. The responses contain attributes of users:
 // authorize only operators who may see such attributes.
-//
-// # Adding an operation
-//
+package control
+
 // Each operation is a row of a table: the functions laneRoutes, taskRoutes and so on return the rows. A row calls a method of
 // provision.Engine or of one of its handles. The response has a type of package engine, or a type of package client that embeds such a
 // type. The variables laneWords, taskWords and so on describe the members of the response types for the OpenAPI document. A test fails if a
@@ -23,4 +22,3 @@
 // The paths of rows are relative to the prefix: the row "GET /engine/apps/{app}" of lanes.go has the path /sandbox/v1/engine/apps/{app} in
 // the sandbox. A new member of a response needs a field of its type, a description in the same file as the row, and the code that sets the
 // field.
-package control

@@ -39,10 +39,8 @@
 // The tables have the prefix or schema of engine/sqlstore and can share its database: desired_app, desired_principal, desired_alias,
 // desired_members, desired_member and desired_snapshot. Their columns are not part of the API. The table steps, which both packages
 // share, contains the applied steps of the schema.
-//
-// # Files
-//
+package desired
+
 // write.go has the transaction of a change, principals.go the users and groups in it, members.go the members, batch.go and line.go the
 // lines of a batch. To add a member to users or groups, add a field in principal.go and its name in line.go. To add a column, append a
 // step in schema.go.
-package desired

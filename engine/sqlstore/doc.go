@@ -10,9 +10,6 @@
 // integers, milliseconds since 1970. The names without prefix are steps, app_lane, sync_state, member_state, removal, halt, sync_attempt,
 // lifecycle_event, import_run, remote_object, plan and plan_item. The columns are not part of the API.
 //
-// schema.go has the tables. To add a column, append a step there. states.go, lanes.go or the file of the subject reads and writes the
-// column. Package storetest tests for every store that the value is stored.
-//
 // Open upgrades the tables to the current schema, in one transaction. It also renames the tables of versions without a prefix. Stop the
 // engines of such a version first: after the upgrade they do not find their tables, and cannot be started again.
 //
@@ -21,3 +18,6 @@
 // The connections need a busy timeout and must start transactions with BEGIN IMMEDIATE:
 // file:idp.db?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate with mattn/go-sqlite3.
 package sqlstore
+
+// schema.go has the tables. To add a column, append a step there. states.go, lanes.go or the file of the subject reads and writes the
+// column. Package storetest tests for every store that the value is stored.

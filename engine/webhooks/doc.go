@@ -35,11 +35,9 @@
 //
 // The tables have the prefix or schema of engine/sqlstore and can share its database: webhook_endpoint, webhook_cursor and webhook_letter.
 // Their columns are not part of the API. The table steps, which these packages share, contains the applied steps of the schema.
-//
-// # Files
-//
+package webhooks
+
 // endpoint.go and letter.go have the methods of callers. manage.go has the leases, worker.go the loop of an endpoint, round.go one round of
 // it: reading, sending, counting. commit.go stores the results of a round: letters with the times of their next attempts, dead letters, and
 // whether the endpoint is on hold or disabled. send.go has the requests and the delays, message.go the content of the requests, webhooks.go
 // the options and defaults. To add a column, append a step in schema.go.
-package webhooks

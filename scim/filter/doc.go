@@ -2,6 +2,5 @@
 // Parse and ParsePath read a string into a tree, and String writes the tree. Check validates an expression against a resource type. Eval
 // reports whether a resource matches.
 //
-// It does not translate filters into the query language of a database. A caller that needs this translates the tree, as
-// internal/docstore/filtersql does for the stores of this module.
+// It does not translate filters into the query language of a database. A caller that needs this translates the tree.
 package filter

@@ -4,9 +4,7 @@
 // engine/control have the same default prefix: set Options.Next to one of them.
 //
 // The responses of two operations contain a secret: that which creates an endpoint, and that which rotates its secret.
-//
-// # Adding an operation
-//
+package webhooksapi
+
 // Each operation is a row of a table: endpoints.go and letters.go have functions that return rows. The types of requests and responses are
 // in the file of their row; their struct tags are the source of the validation and of the OpenAPI document.
-package webhooksapi
