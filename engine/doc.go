@@ -16,8 +16,8 @@
 // defines the interface of such a store. desired and pull are directories for programs that have none. control serves the engine to
 // operators over HTTP, webhooks delivers its events, metrics exports counters to Prometheus. enginetest has a fake target and an in-memory
 // directory for tests. The engine depends on no management API and on no database driver.
-//
+package engine
+
 // The internal packages: plan decides which requests to send, connect sends a request and reads the response. Package lane controls the
 // order, concurrency, pauses and quarantine of one app. Packages applane and sequence process one app and one principal. Package reconcile
 // compares the list of a target with the desired state, rehearse simulates writes.
-package engine

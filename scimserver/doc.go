@@ -37,7 +37,8 @@
 //   - Nonstandard requests of well-known clients are accepted with their intended meaning, unless [Options.Refuse] names them.
 //
 // [Limits] limits the cost of one request: sizes of bodies and filters, resources per page, operations per request. [CursorOptions] limits
-// the lifetime of cursors. An embedder sets both in [Options]; the programs of this module use the defaults.
+// the lifetime of cursors. An embedder sets both in [Options]; the programs of this module use the defaults, and a random
+// key for cursors.
 //
 // The package does not decide which client may see which resource, it does not store data (package scimserver/sqlstore does, on SQLite and
 // PostgreSQL) and it sets no network timeouts; configure those in the http.Server that runs it.

@@ -7,8 +7,8 @@
 //
 // The tables have the prefix "scimwright_", another prefix (Options.Prefix), or their own PostgreSQL schema (Options.Schema). Engines with
 // different prefixes or schemas can share a database. The package does not change tables of other programs, whatever their names. Times are
-// integers, milliseconds since 1970. The names without prefix are steps, app_lane, sync_state, member_state, removal, halt, sync_attempt,
-// lifecycle_event, import_run, remote_object, plan and plan_item. The columns are not part of the API.
+// integers, milliseconds since 1970. The names without prefix are steps, app_lane, process, in_flight, sync_state, member_state, removal,
+// halt, mark_trace, sync_attempt, lifecycle_event, import_run, remote_object, plan, plan_item and job. The columns are not part of the API.
 //
 // Open upgrades the tables to the current schema, in one transaction. It also renames the tables of versions without a prefix. Stop the
 // engines of such a version first: after the upgrade they do not find their tables, and cannot be started again.

@@ -221,7 +221,7 @@ func (s *Store) Reap(ctx context.Context, id string, w store.When) (taken []stor
 	return taken, nil
 }
 
-// Leave implements store.Processes. On PostgreSQL the process stays in the table for keepDead if a lane is locked or a claim in flight.
+// Leave implements store.Processes. On PostgreSQL the process stays in the table for some time if a lane is locked or a claim in flight.
 func (s *Store) Leave(ctx context.Context, id string, w store.When) error {
 	defer s.owner.leave(id)
 	s.beats.drop(id)

@@ -13,9 +13,10 @@ import (
 // Set is a set of leniencies.
 type Set uint32
 
-// The leniencies. [Rules] describes the requests that each leniency accepts. To add a leniency: declare it before end, add a row to Rules,
-// and implement it in scim/schema, scim/patch, scim/filter or scimserver with Set.Has. The tests of this package write
-// docs/reference/leniencies.md with -update.
+// To add a leniency: declare it before end, add a row to Rules, and implement it in scim/schema, scim/patch, scim/filter or scimserver with
+// Set.Has. The tests of this package write docs/reference/leniencies.md with -update.
+
+// The leniencies. [Rules] describes the requests that each leniency accepts.
 const (
 	OpCase Set = 1 << iota
 	SpelledBooleans

@@ -46,11 +46,6 @@ const maxBody = 64 << 20
 
 // All returns the table. The caller may change the slice.
 //
-// To add a quirk, add a row to the file of its subject and an example to quirks_test.go. Two pages list each quirk:
-// docs/reference/quirks.md (written by the tests of this package with -update) and docs/reference/clients.md (written by
-// TestProfiles_BreakOnListedQuirks in cmd/internal/truth with
-// -update).
-//
 // If several quirks are active, an earlier row is applied closer to the server. Chaos is applied last, to the response that the other
 // quirks have changed.
 func All() []Quirk {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -99,7 +100,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		return ExitUsage
 	case err != nil:
 		hint := ""
-		if command := parsed.Command(); !strings.HasPrefix(command, "serve ") && !strings.HasPrefix(command, "sandbox") {
+		if command := parsed.Command(); !slices.ContainsFunc(withoutURLFlag, func(name string) bool { return strings.HasPrefix(command, name) }) {
 			hint = remote.Hint(err)
 		}
 		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), hint)
@@ -107,6 +108,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 	}
 	return ExitOK
 }
+
+// withoutURLFlag are the commands that have no flag for the address of a server, or start one: a hint about such a flag does not apply.
+var withoutURLFlag = []string{"serve ", "sandbox", "bench"}
 
 // newParser returns the parser of the commands. It calls exit if it has handled the arguments completely.
 func newParser(cmds *commands, stdout, stderr io.Writer, exit func(code int)) (*kong.Kong, error) {

@@ -38,7 +38,7 @@ func (manCommand) Run(in *invocation, parsed *kong.Context) error {
 	}
 	return manual.Page(in.stdout, app, frame.Version(), frame.Date(), []manual.Exit{
 		{Code: ExitOK, Meaning: "success"},
-		{Code: ExitFailure, Meaning: "the command failed; with conform: the run has findings"},
+		{Code: ExitFailure, Meaning: "the command failed; with conform, engine or doctor: there are findings or problems"},
 		{Code: ExitUsage, Meaning: "invalid arguments or configuration"},
 		{Code: conform.ExitUntested, Meaning: "with conform: the server could not be tested, or not completely"},
 	})

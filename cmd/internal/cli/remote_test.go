@@ -58,8 +58,8 @@ func TestCommands_WrongScheme(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(func() { plain.Close(); secure.Close(); http.DefaultClient.CloseIdleConnections() })
 	for wrong, right := range map[string]string{
-		strings.Replace(plain.URL, "http:", "https:", 1):  plain.URL,
-		strings.Replace(secure.URL, "https:", "http:", 1): secure.URL,
+		strings.Replace(plain.URL, "http:", "https:", 1):  "http://",
+		strings.Replace(secure.URL, "https:", "http:", 1): "https://",
 	} {
 		for _, args := range [][]string{
 			{"engine", "apps", "--api-token", "t", "--url", wrong}, {"engine", "apps", "--api-token", "t", "--url", wrong + "/engine/v1"},
@@ -70,7 +70,7 @@ func TestCommands_WrongScheme(t *testing.T) {
 				code, stdout, stderr := run(t.Context(), args...)
 				require.NotEqual(t, cli.ExitOK, code)
 				text := strings.Join(strings.Fields(stdout+stderr), " ")
-				require.Contains(t, text, "use "+right)
+				require.Contains(t, text, "begin it with "+right)
 			})
 		}
 	}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/cmd/internal/serving"
+	"github.com/scimwright/scimwright/internal/similar"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -268,6 +272,14 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	return waitAndClose(in, s, settlingTime)
 }
 
+// unknown returns a hint about a name that is not known, or "".
+func unknown(name string, known []string) string {
+	if slices.Contains(known, name) {
+		return ""
+	}
+	return similar.Hint(name, known)
+}
+
 // refuse returns the leniencies that the flags disable.
 func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	switch {
@@ -276,7 +288,11 @@ func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	case c.Lenient != nil:
 		accepted, err := lenient.Parse(c.Lenient...)
 		if err != nil {
-			return 0, frame.Usage(err.Error())
+			hint := ""
+			for _, name := range c.Lenient {
+				hint = cmp.Or(hint, unknown(name, lenient.All.Names()))
+			}
+			return 0, frame.Usage(err.Error() + hint)
 		}
 		return lenient.All &^ accepted, nil
 	}
@@ -322,6 +338,9 @@ const settlingTime = 5 * time.Second
 // it is ready exits like one that is stopped afterwards.
 func (in *invocation) startFailed(err error) error {
 	if in.ctx.Err() == nil {
+		if _, invalid := errors.AsType[*net.AddrError](err); invalid { // of the address to listen on
+			return frame.Usage(err.Error())
+		}
 		return err
 	}
 	fmt.Fprintln(in.stderr, "shutting down")

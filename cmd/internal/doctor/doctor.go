@@ -5,8 +5,10 @@ package doctor
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -135,7 +137,11 @@ func (e *examination) configuration() {
 	}
 	resolved, err := o.Resolved()
 	if err != nil {
-		e.fail("Correct the file; docs/reference/daemon.md describes its members.", "%v", err)
+		do := "Correct the file; docs/reference/daemon.md describes its members."
+		if errors.Is(err, fs.ErrNotExist) {
+			do = "Name another file with --config, or create this one; docs/reference/daemon.md describes its members."
+		}
+		e.fail(do, "%v", err)
 		return
 	}
 	e.DB = resolved.DB

@@ -54,7 +54,7 @@ func (e *examination) handshake(ctx context.Context, u *url.URL) bool {
 			e.fail("Enable TLS 1.2 or 1.3 on the server.", "the server supports only TLS 1.1 or earlier; SCIM requires TLS 1.2")
 			return false
 		}
-		if header, plain := errors.AsType[tls.RecordHeaderError](err); plain && strings.HasPrefix(string(header.RecordHeader[:]), "HTTP/") {
+		if scheme.WithoutTLS(err) {
 			wrong := &scheme.Error{Host: u.Host}
 			e.fail("Write the URL with http://, or enable TLS on the server.", "%v", wrong)
 			return false

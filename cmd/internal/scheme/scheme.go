@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,9 +31,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.TLS {
-		return fmt.Sprintf("the URL begins with http://, but the server at %s uses TLS: use https://%s", e.Host, e.Host)
+		return fmt.Sprintf("the URL begins with http://, but the server at %s uses TLS: begin it with https://", e.Host)
 	}
-	return fmt.Sprintf("the URL begins with https://, but the server at %s does not use TLS: use http://%s", e.Host, e.Host)
+	return fmt.Sprintf("the URL begins with https://, but the server at %s does not use TLS: begin it with http://", e.Host)
 }
 
 // Unwrap returns the error of the request, or nil if the request got a response.
@@ -84,8 +85,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // wrong reports whether a request failed because of the scheme of its URL.
 func (t *Transport) wrong(ctx context.Context, u *url.URL, err error) bool {
 	if u.Scheme == "https" {
-		header, isHeader := errors.AsType[tls.RecordHeaderError](err)
-		return errors.Is(err, http.ErrSchemeMismatch) || isHeader && bytes.HasPrefix(header.RecordHeader[:], []byte("HTTP/"))
+		return WithoutTLS(err)
 	}
 	// A server that uses TLS closes the connection, or sends an alert, which is no HTTP response.
 	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
@@ -100,6 +100,16 @@ func (t *Transport) wrong(ctx context.Context, u *url.URL, err error) bool {
 	}
 	return secure == true
 }
+
+// WithoutTLS reports whether a request with https or a TLS handshake failed because the response of the server is not a TLS record. It may
+// be an HTTP response, also one without a status line.
+func WithoutTLS(err error) bool {
+	header, isHeader := errors.AsType[tls.RecordHeaderError](err)
+	return errors.Is(err, http.ErrSchemeMismatch) || isHeader && !slices.Contains(recordTypes, header.RecordHeader[0])
+}
+
+// recordTypes are the types of TLS records (RFC 8446 section 5.1, and RFC 6520 for the last one).
+var recordTypes = []byte{20, 21, 22, 23, 24}
 
 // rejectsPlain reports whether a response is that of a TLS server to a request without TLS. It does not change the body for the caller.
 func rejectsPlain(res *http.Response) bool {

@@ -72,7 +72,7 @@ func TestTransport_HTTPForTLS(t *testing.T) {
 	for name, host := range map[string]string{"a response with 400": host, "a closed connection": silent} {
 		t.Run(name, func(t *testing.T) {
 			_, err := get(t, "http://"+host+"/scim/v2/Users", nil)
-			require.EqualError(t, err, fmt.Sprintf("the URL begins with http://, but the server at %s uses TLS: use https://%s", host, host))
+			require.EqualError(t, err, fmt.Sprintf("the URL begins with http://, but the server at %s uses TLS: begin it with https://", host))
 		})
 	}
 }
@@ -80,10 +80,37 @@ func TestTransport_HTTPForTLS(t *testing.T) {
 func TestTransport_HTTPSWithoutTLS(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	host := server.Listener.Addr().String()
-	_, err := get(t, "https://"+host+"/scim/v2/Users", nil)
-	require.EqualError(t, err, fmt.Sprintf("the URL begins with https://, but the server at %s does not use TLS: use http://%s", host, host))
-	require.ErrorAs(t, err, new(tls.RecordHeaderError), "the cause")
+	for name, host := range map[string]string{
+		"a response with a status line": server.Listener.Addr().String(), "a response without": replying(t, "<!DOCTYPE HTML>"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := get(t, "https://"+host+"/scim/v2/Users", nil)
+			require.EqualError(t, err,
+				fmt.Sprintf("the URL begins with https://, but the server at %s does not use TLS: begin it with http://", host))
+			require.ErrorAs(t, err, new(tls.RecordHeaderError), "the cause")
+		})
+	}
+}
+
+// replying returns the address of a server that sends a text to each client and closes the connection.
+func replying(t *testing.T, text string) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); group.Wait() })
+	group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1024))
+			_, _ = io.WriteString(conn, text)
+			_ = conn.Close()
+		}
+	})
+	return l.Addr().String()
 }
 
 // TestTransport_OtherErrors checks that a response and an error of another kind are returned unchanged.

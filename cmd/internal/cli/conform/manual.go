@@ -57,7 +57,7 @@ func (*manCommand) Run(in *invocation, parsed *kong.Context) error {
 	}
 	return manual.Page(in.stdout, parsed.Model, frame.Version(), frame.Date(), []manual.Exit{
 		{Code: ExitClean, Meaning: "all selected checks ran, without findings"},
-		{Code: ExitFindings, Meaning: "at least one check failed or warned"},
+		{Code: ExitFindings, Meaning: "at least one check failed or warned, or a client of --profile breaks"},
 		{Code: ExitUsage, Meaning: "invalid arguments or configuration; nothing was sent"},
 		{Code: ExitUntested, Meaning: "the server could not be tested, or not completely"},
 	})

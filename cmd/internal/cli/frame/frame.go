@@ -48,9 +48,15 @@ func Hint(program string, parsed *kong.Context, err error) string {
 // notOneOf matches the error of kong for a value that is not one of a list.
 var notOneOf = regexp.MustCompile(`^(.+) must be one of ((?:"[^"]*",)*"[^"]*") but got (".*")$`)
 
+// expected matches the error of kong for a missing argument.
+var expected = regexp.MustCompile(`^expected "(<[^<>"]+>)"$`)
+
 // Problem returns the text of an error of the parser. If a value is not one of a list, the text has the list, and the value that is similar
 // to it.
 func Problem(err error) string {
+	if m := expected.FindStringSubmatch(err.Error()); m != nil {
+		return "the argument " + m[1] + " is missing"
+	}
 	m := notOneOf.FindStringSubmatch(err.Error())
 	if m == nil {
 		return err.Error()

@@ -47,6 +47,11 @@ type flag struct {
 	Envs    []string
 }
 
+// ShowDefault reports whether the manual page has to add the default to the help.
+func (f flag) ShowDefault() bool {
+	return f.Default != "" && f.Default != "false" && !strings.Contains(f.Help, "Default: ")
+}
+
 // tree returns the commands of a program without the hidden ones.
 // lists contains the values of flags and arguments; see Completion.
 func tree(app *kong.Application, lists map[string][]string) command {
