@@ -98,6 +98,11 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	}
 	if o.NoSync {
 		params.Set("_synchronous", "OFF")
+	} else {
+		if err := registerBuffering(); err != nil {
+			return nil, err
+		}
+		params.Set("vfs", bufferingVFS)
 	}
 	writer, err := sql.Open("sqlite3", sqliteDSN(path, params))
 	if err != nil {
@@ -113,6 +118,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	}
 	params.Set("_cache_size", strconv.Itoa(-readerCache))
 	params.Set("_txlock", "deferred")
+	params.Del("vfs")
 	params.Set("_query_only", "on")
 	readers, err := sql.Open("sqlite3", sqliteDSN(path, params))
 	if err != nil {

@@ -12,3 +12,7 @@ import (
 func OpenState(string) (rowcache.Source, error) {
 	return nil, errors.New("sqlopen: the program was built without cgo")
 }
+
+const bufferingVFS = "scimwright-wal"
+
+func registerBuffering() error { return errors.New("sqlopen: the program was built without cgo") }
