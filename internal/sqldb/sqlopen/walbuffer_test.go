@@ -46,9 +46,9 @@ func contents(t require.TestingT, db *sql.DB) string {
 	return out.String()
 }
 
-// TestWALBuffer_CommitsAreInTheFiles compares, after each commit, what the writer sees with what a connection without the buffer sees, and
+// TestWALBuffer_CommitsInFiles compares, after each commit, what the writer sees with what a connection without the buffer sees, and
 // with what remains if the process is killed: a copy of the files. The other connection writes, too.
-func TestWALBuffer_CommitsAreInTheFiles(t *testing.T) {
+func TestWALBuffer_CommitsInFiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "walbuffer")
 		require.NoError(t, err)

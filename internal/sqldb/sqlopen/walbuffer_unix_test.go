@@ -30,9 +30,12 @@ func TestWALBuffer_FullDisk(t *testing.T) {
 	limited := unlimited
 	limited.Cur = uint64(wal.Size()) + 10_000
 	for _, statement := range []string{
-		"INSERT INTO t VALUES (2, randomblob(20000))",                                                        // fits into the buffer: the sync fails
-		"INSERT INTO t VALUES (3, randomblob(1000000))",                                                      // a write fails
-		"BEGIN; INSERT INTO t VALUES (4, randomblob(300000)); UPDATE t SET doc = randomblob(400000); COMMIT", // a read fails
+		// The sync fails.
+		"INSERT INTO t VALUES (2, randomblob(20000))",
+		// A write fails.
+		"INSERT INTO t VALUES (3, randomblob(1000000))",
+		// A read fails.
+		"BEGIN; INSERT INTO t VALUES (4, randomblob(300000)); UPDATE t SET doc = randomblob(400000); COMMIT",
 	} {
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limited))
 		_, err = writer.Exec(statement)
