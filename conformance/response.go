@@ -57,6 +57,13 @@ func (r *Response) decode() (*scim.Object, error) {
 	return r.object, r.problem
 }
 
+// Problem returns why the body is not a JSON object that can be read: it is not JSON, or an object has a name twice, also in another case.
+// It is nil if Object returns an object.
+func (r *Response) Problem() error {
+	_, err := r.decode()
+	return err
+}
+
 // MediaType returns the Content-Type without parameters, in lower case.
 func (r *Response) MediaType() string {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -20,14 +20,16 @@ type Cause struct {
 	Headline string
 	// Rule is the title of the telling check: what a conforming target does. It is empty for a blocked precondition.
 	Rule string
-	// Outcome is Fail if one of the findings is a Fail, otherwise Warn.
+	// Level is the level of what the headline states: Must, Should or Interop. It is empty for a blocked precondition.
+	Level conformance.Level
+	// Outcome is Fail if one of the findings is a Fail, otherwise Warn. Another finding than that of the headline may be the Fail.
 	Outcome conformance.Outcome
 	// Checks are the ids of the checks that the cause explains, the telling one first.
 	Checks []string
 	// Blocked are the ids of the checks that could not be completed because of the cause.
 	Blocked []string
-	// Findings is the number of findings of Checks with the outcome Fail or Warn that are not waived.
-	Findings int
+	// Findings is the number of findings of Checks with the outcome Fail or Warn that are not waived, Fails that of those with Fail.
+	Findings, Fails int
 	// Exchange is a redacted exchange that shows the fault. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
 	// Write is the write of the resource that Exchange reads; see [conformance.Finding].
@@ -71,8 +73,12 @@ func Explain(r *conformance.Result, signatures []Signature) []Cause {
 	return out
 }
 
+// severity returns a higher number for a cause that violates a MUST, and an even higher one if its headline says so.
 func severity(c Cause) int {
-	if c.Outcome == conformance.Fail {
+	switch {
+	case c.Level == conformance.Must:
+		return 2
+	case c.Outcome == conformance.Fail:
 		return 1
 	}
 	return 0
@@ -380,6 +386,18 @@ func (g *group) otherFixes(byID map[string]*symptom) []string {
 	return out
 }
 
+// levelOf returns the level of a finding. A check with the level Must can have findings of a SHOULD.
+func levelOf(c conformance.Check, f conformance.Finding) conformance.Level {
+	switch {
+	case f.Outcome == conformance.Fail:
+		return conformance.Must
+	case c.Level == conformance.Must:
+		return conformance.Should
+	default:
+		return c.Level
+	}
+}
+
 func (g *group) cause(byID map[string]*symptom) Cause {
 	telling := byID[g.checks[0]]
 	shown, e := telling.told()
@@ -387,6 +405,7 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		ID:          telling.check.ID,
 		Headline:    headline(shown, e),
 		Rule:        telling.check.Title,
+		Level:       levelOf(telling.check, shown),
 		Outcome:     conformance.Warn,
 		Checks:      g.checks,
 		Exchange:    shown.Exchange,
@@ -405,6 +424,11 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 	for _, id := range g.checks {
 		s := byID[id]
 		c.Findings += len(s.findings)
+		for _, f := range s.findings {
+			if f.Outcome == conformance.Fail {
+				c.Fails++
+			}
+		}
 		if s.outcome() == conformance.Fail {
 			c.Outcome = conformance.Fail
 		}

@@ -54,7 +54,7 @@ var groups = []check{
 		Needs:        patchesGroups,
 		Requests:     12,
 		Why: "Identity providers add members by PATCH add; if the server removes other members, these lose access. JumpCloud sends " +
-			"the same add repeatedly.",
+			"the same add repeatedly; if the server stores a member twice, a removal may leave one of the two.",
 		Fix: "Append the new members to the stored members. If a new member has the value of a stored one, do not store it a second time.",
 		Run: groupsPatchAddMember,
 	},

@@ -14,7 +14,7 @@ var patches = needs(conformance.NeedUser, conformance.NeedWrite, conformance.Nee
 // patched sends the operations, requires 200 or 204, and returns the resource from a subsequent GET.
 func patched(ctx context.Context, t *T, c *conformance.Created, operations ...doc) *scim.Object {
 	succeeded(t, t.Patch(ctx, c.Path(), operations...), 200, 204)
-	return t.Read(ctx, c.Path()).Object()
+	return readPatched(ctx, t, c.Path())
 }
 
 // twoEmails returns attributes for [T.User] with a work and a home address.

@@ -64,6 +64,12 @@ func (c patchCell) withoutDisplay() patchCell {
 	return c
 }
 
+// informing returns the cell for a statement that RFC 7644 does not settle, such as whether ne matches an absent value.
+func (c patchCell) informing() patchCell {
+	c.level = may
+	return c
+}
+
 // patchFilters are the operators and the logic of value filters in paths. A filter in a path has the grammar of other filters.
 var patchFilters = append(cells(
 	selecting("filter-co", "The operator co in a value filter matches the values that contain the operand",
@@ -91,8 +97,8 @@ var patchFilters = append(cells(
 		shownAs("one", "plain", "plain"), "work-2").
 		or(`not (type eq "work" and value eq "«2»")`, typed("other", "work", "home"), "work-2"),
 	selecting("filter-ne-absent", "The operator ne in a value filter matches the values that lack the sub-attribute",
-		`display ne "one"`, reqs("RFC7644-3.5.2.2-04"), shownAs("one", "two", ""), "work-1").withoutDisplay().
-		or(`type ne "work"`, typed("work", "other", ""), "work-1"),
+		`display ne "one"`, reqs("RFC7644-3.4.2.2-11"), shownAs("one", "two", ""), "work-1").withoutDisplay().
+		or(`type ne "work"`, typed("work", "other", ""), "work-1").informing(),
 	selecting("filter-not-primary", "A value filter treats a value without primary as one with primary false",
 		`primary eq false`, reqs("RFC7643-2.4-05", "RFC7644-3.5.2.2-04"), func(t *T) doc {
 			out := typed("other", "work", "home")(t)

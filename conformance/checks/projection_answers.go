@@ -48,8 +48,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
-		Why:          "A client that names attributes needs their values; after a 204, it has to read the resource again.",
-		Fix:          "Return 200 with the projected resource if attributes or excludedAttributes is present, 204 only without them.",
+		Why:          "A client that names attributes needs their values; without them, it has to read the resource again.",
+		Fix:          "Return 200 with the projected resource if attributes or excludedAttributes is present, and 204 only if both are absent.",
 		Run: func(ctx context.Context, t *T) {
 			blockedIfIgnored(ctx, t, "attributes")
 			u := t.CreateUser(ctx, "patched", nil)

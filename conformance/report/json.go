@@ -49,10 +49,12 @@ type Cause struct {
 	ID       string              `json:"id"`
 	Headline string              `json:"headline"`
 	Rule     string              `json:"rule,omitempty"`    // title of the check that describes the cause best
+	Level    conformance.Level   `json:"level,omitempty"`   // of what the headline states; absent if the cause only blocks checks
 	Outcome  conformance.Outcome `json:"outcome"`           // fail or warn
 	Checks   []string            `json:"checks"`            // ids of the checks that complain, the one of Rule first
 	Blocked  []string            `json:"blocked,omitempty"` // ids of the checks that have no result because of the cause
 	Findings int                 `json:"findings"`
+	Fails    int                 `json:"fails,omitempty"` // number of findings that violate a MUST
 	First    []string            `json:"first,omitempty"` // commands that create the objects on which After and Curl depend
 	After    string              `json:"after,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
@@ -334,10 +336,12 @@ func cause(c causes.Cause) Cause {
 		ID:       c.ID,
 		Headline: c.Headline,
 		Rule:     c.Rule,
+		Level:    c.Level,
 		Outcome:  c.Outcome,
 		Checks:   append([]string{}, c.Checks...),
 		Blocked:  c.Blocked,
 		Findings: c.Findings,
+		Fails:    c.Fails,
 		Why:      c.Why,
 		Fix:      c.Fix,
 		Clients:  c.Clients,

@@ -109,18 +109,17 @@ func markdownCauses(p func(string, ...any), found []Cause) {
 	}
 	p("\n### Causes\n")
 	for i, c := range found[:min(len(found), maxMarkdownCauses)] {
-		strength := "SHOULD"
-		if c.Outcome == conformance.Fail {
-			strength = "MUST"
-		}
 		var counts []string
 		if c.Findings > 0 {
 			counts = append(counts, counted.Of(c.Findings, "finding"))
 		}
+		if c.Fails > 0 && c.Level != conformance.Must {
+			counts = append(counts, fmt.Sprintf("%d of a MUST", c.Fails))
+		}
 		if len(c.Blocked) > 0 {
 			counts = append(counts, counted.Of(len(c.Blocked), "check")+" without a result")
 		}
-		p("%d. **%s** %s (%s)", i+1, strength, markdownText(c.Headline), strings.Join(counts, ", "))
+		p("%d. **%s** %s (%s)", i+1, strings.TrimSpace(labels[c.Level]), markdownText(c.Headline), strings.Join(counts, ", "))
 		if c.Fix != "" {
 			p("   - **Fix:** %s", markdownText(c.Fix))
 		}

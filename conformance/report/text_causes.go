@@ -31,12 +31,19 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	if len(found) == 0 {
 		return
 	}
-	findings, checks := 0, 0
+	n, findings, checks := 0, 0, 0
 	for _, c := range found {
 		findings += c.Findings
 		checks += len(c.Checks)
+		if c.Level != "" {
+			n++
+		}
 	}
-	p.line("Causes: %d. They explain %s of %s.", len(found), counted.Of(findings, "finding"), counted.Of(checks, "check"))
+	blocking := ""
+	if n < len(found) {
+		blocking = fmt.Sprintf(" Other states that block checks: %d.", len(found)-n)
+	}
+	p.line("Causes: %d. They explain %s of %s.%s", n, counted.Of(findings, "finding"), counted.Of(checks, "check"), blocking)
 	p.line("")
 	used, room := p.lines(), max(room, minCauses)
 	reserve := 0
@@ -68,7 +75,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	for ; len(rest) > 0 && used+2 < room; rest = rest[1:] {
 		i++
 		used++
-		head, id := fmt.Sprintf("%2d. %s ", i, strengths[rest[0].Outcome]), " ["+rest[0].ID+"]"
+		head, id := fmt.Sprintf("%2d. %s ", i, labels[rest[0].Level]), " ["+rest[0].ID+"]"
 		text := visible(rest[0].Headline)
 		if spare > 0 && len(head)+utf8.RuneCountInString(text+id) > width {
 			p.wrapped(head, text+id)
@@ -84,16 +91,18 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	p.line("")
 }
 
-// strengths are the keywords of the RFCs for the outcomes of causes: the level of the strongest violated requirement.
-var strengths = map[conformance.Outcome]string{conformance.Fail: "MUST  ", conformance.Warn: "SHOULD"}
+// labels are the words for the levels of the headlines of causes. A blocked precondition has no level.
+var labels = map[conformance.Level]string{
+	conformance.Must: "MUST  ", conformance.Should: "SHOULD", conformance.Interop: "CLIENT", "": "BLOCKS",
+}
 
 // cause writes one cause in full. If long is not set, a long curl command is replaced by the request and the status.
 func (p *printer) cause(number int, c causes.Cause, long bool) {
-	strength := strengths[c.Outcome]
+	label := labels[c.Level]
 	if p.color {
-		strength = ansi[c.Outcome] + strength + "\x1b[0m"
+		label = ansi[c.Outcome] + label + "\x1b[0m"
 	}
-	p.line("%2d. %s %s", number, strength, clipTo(visible(c.Headline), width-11))
+	p.line("%2d. %s %s", number, label, clipTo(visible(c.Headline), width-11))
 	if c.Rule != "" {
 		p.wrapped("    rule      ", c.Rule)
 	}
@@ -147,6 +156,9 @@ func explained(c causes.Cause) string {
 		text := counted.Of(c.Findings, "finding") + " of " + strings.Join(c.Checks[:min(len(c.Checks), maxListed)], ", ")
 		if more := len(c.Checks) - maxListed; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
+		}
+		if c.Fails > 0 && c.Level != conformance.Must {
+			text += fmt.Sprintf(", %d of a MUST", c.Fails)
 		}
 		parts = append(parts, text)
 	}

@@ -1,5 +1,6 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import de.captaingoldfish.scim.sdk.common.constants.ScimType;
 import de.captaingoldfish.scim.sdk.common.constants.enums.HttpMethod;
 import de.captaingoldfish.scim.sdk.common.constants.enums.SortOrder;
 import de.captaingoldfish.scim.sdk.common.exceptions.ConflictException;
@@ -70,7 +71,7 @@ public class Server {
         String name = key.apply(resource);
         for (Map.Entry<String, T> other : stored.entrySet()) {
           if (name != null && !other.getKey().equals(id) && name.equalsIgnoreCase(key.apply(other.getValue()))) {
-            throw new ConflictException("the name " + name + " is taken");
+            throw new ConflictException("the name " + name + " is taken", ScimType.RFC7644.UNIQUENESS);
           }
         }
         T old = stored.get(id);
@@ -185,6 +186,7 @@ public class Server {
     try {
       method = HttpMethod.valueOf(exchange.getRequestMethod());
     } catch (IllegalArgumentException unknown) {
+      exchange.getResponseHeaders().set("Allow", "GET, POST, PUT, PATCH, DELETE");
       exchange.sendResponseHeaders(405, -1);
       return;
     }
