@@ -94,7 +94,7 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Identity providers find their accounts by externalId; a lost value leads to duplicates, and an invented one is not theirs.",
+		Why:          "Identity providers find their accounts by externalId; a lost value leads to duplicates, and an invented one is unknown.",
 		Fix:          "Store externalId without changing its case, and return it; if the client sent none, omit it.",
 		Run: func(ctx context.Context, t *T) {
 			sent := t.Prefix() + "Ext-ID"

@@ -99,8 +99,8 @@ var filterOperators = []check{
 		Requests:     2,
 		Why: "Clients search for unlinked accounts with \"not (externalId pr)\"; if pr matches empty values or misses " +
 			"others, these accounts stay unlinked or are linked twice.",
-		Fix: operatorFix + " The operator pr matches each attribute that has a value, also a complex or multi-valued one, and none that is absent, null, " +
-			"an empty string or an empty array.",
+		Fix: operatorFix + " The operator pr matches each attribute that has a value, also a complex or multi-valued one, and none that " +
+			"is absent, null, an empty string or an empty array.",
 		Run: rows(false, row{scope + `title pr`, "ada bob cyd dan"}, row{scope + `emails pr`, "ada bob dan eve"}),
 	},
 	{

@@ -105,7 +105,7 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "If the server stores null as a value, clients cannot parse the resource. If it rejects null, they cannot remove the value.",
+		Why:          "If the server stores null as a value, clients cannot parse the resource. If it rejects null, they cannot remove values.",
 		Fix:          "Treat a replace with null or [] like a remove of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "emptied", doc{"nickName": "Nick", "displayName": "Stays"})

@@ -54,10 +54,10 @@ var put = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Okta reads a user, changes it and sends the whole resource back with id, meta and groups; a rejection blocks updates. If " +
+		Why: "Okta reads a user, changes it and sends the whole resource back with id, meta and groups; a rejection blocks updates. If " +
 			"the server stores the values, a client can claim membership of a group.",
-		Fix:          "Ignore readOnly attributes of the body before validation.",
-		Run:          putIgnoresReadOnly,
+		Fix: "Ignore readOnly attributes of the body before validation.",
+		Run: putIgnoresReadOnly,
 	},
 	{
 		ID:           "put.required-missing",

@@ -8,8 +8,8 @@
 //		Target:  func(ctx context.Context, app string) (engine.Target, error) { ... },
 //	})
 //
-// Each query is a POST request with a JSON object, signed as the specification Standard Webhooks describes. [OpenAPI] describes the requests
-// and responses.
+// Each query is a POST request with a JSON object, signed as the specification Standard Webhooks describes. [OpenAPI] describes the
+// requests and responses.
 //
 // # Errors
 //
