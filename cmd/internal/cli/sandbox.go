@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -272,14 +271,6 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	return waitAndClose(in, s, settlingTime)
 }
 
-// unknown returns a hint about a name that is not known, or "".
-func unknown(name string, known []string) string {
-	if slices.Contains(known, name) {
-		return ""
-	}
-	return similar.Hint(name, known)
-}
-
 // refuse returns the leniencies that the flags disable.
 func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	switch {
@@ -288,11 +279,9 @@ func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	case c.Lenient != nil:
 		accepted, err := lenient.Parse(c.Lenient...)
 		if err != nil {
-			hint := ""
-			for _, name := range c.Lenient {
-				hint = cmp.Or(hint, unknown(name, lenient.All.Names()))
-			}
-			return 0, frame.Usage(err.Error() + hint)
+			known := lenient.All.Names()
+			unknown := slices.IndexFunc(c.Lenient, func(name string) bool { return !slices.Contains(known, name) })
+			return 0, frame.Usage(err.Error() + similar.Hint(c.Lenient[unknown], known))
 		}
 		return lenient.All &^ accepted, nil
 	}
