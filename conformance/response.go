@@ -58,8 +58,11 @@ func (r *Response) decode() (*scim.Object, error) {
 }
 
 // Problem returns why the body is not a JSON object that can be read: it is not JSON, or an object has a name twice, also in another case.
-// It is nil if Object returns an object.
+// It is nil if Object returns an object, or if the body is empty.
 func (r *Response) Problem() error {
+	if len(r.Body) == 0 {
+		return nil
+	}
 	_, err := r.decode()
 	return err
 }

@@ -330,13 +330,19 @@ func (t *T) CreateGroup(ctx context.Context, label string, extra Doc) *Created {
 // Read gets an object that the check needs. If it cannot be read, Read skips the check.
 func (t *T) Read(ctx context.Context, path string, query ...string) *Response {
 	res := t.Get(ctx, path, query...)
+	t.Readable(res)
+	return res
+}
+
+// Readable returns the object in the response to a GET that the check needs. If there is none, Readable skips the check.
+func (t *T) Readable(res *Response) *scim.Object {
 	switch {
-	case res.Status == 200 && res.Problem() != nil && len(res.Body) > 0:
+	case res.Status == 200 && res.Problem() != nil:
 		t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned 200 without a readable resource: %v", res.Name, res.Problem()))
 	case res.Status != 200 || res.Object() == nil:
 		t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, %s", res.Name, res.Without("a resource")))
 	}
-	return res
+	return res.Object()
 }
 
 // About makes an earlier exchange the evidence of the findings that follow. Default: the latest exchange.

@@ -429,14 +429,14 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 				c.Fails++
 			}
 		}
-		if s.outcome() == conformance.Fail {
-			c.Outcome = conformance.Fail
-		}
 		for _, client := range Clients(s.check) {
 			if !slices.Contains(c.Clients, client) {
 				c.Clients = append(c.Clients, client)
 			}
 		}
+	}
+	if c.Fails > 0 {
+		c.Outcome = conformance.Fail
 	}
 	return c
 }

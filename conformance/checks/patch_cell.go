@@ -258,12 +258,9 @@ func (c patchCell) run(ctx context.Context, t *T) {
 // name differs only by case. If the read fails for another reason, the check is blocked.
 func readPatched(ctx context.Context, t *T, path string) *scim.Object {
 	res := t.Get(ctx, path)
-	unreadable := res.Status == 200 && len(res.Body) > 0 && res.Problem() != nil
-	t.Must(!unreadable, "body of "+res.Name+" after the PATCH", "a JSON object with each name once", fmt.Sprint(res.Problem()))
-	if res.Status != 200 || res.Object() == nil {
-		return t.Read(ctx, path).Object()
-	}
-	return res.Object()
+	t.Must(res.Status != 200 || res.Problem() == nil, "body of "+res.Name+" after the PATCH", "a JSON object with each name once",
+		fmt.Sprint(res.Problem()))
+	return t.Readable(res)
 }
 
 // operationText describes an operation of a PATCH: its op and its path.

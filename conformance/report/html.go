@@ -91,7 +91,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"finding": shown, "outcome": look.Outcome,
-		"label": func(l conformance.Level) string { return strings.ToLower(strings.TrimSpace(labels[l])) },
+		"label": func(l conformance.Level) string { return strings.ToLower(labels[l]) }, "otherFails": otherFails,
 		"level": func(o conformance.Outcome, word string) look.Pill { return look.NewPill(look.Tone(o), word) },
 		"quiet": func(word string) look.Pill { return look.NewPill("quiet", word) },
 		"large": func(all []Block) []Block {

@@ -113,13 +113,13 @@ func markdownCauses(p func(string, ...any), found []Cause) {
 		if c.Findings > 0 {
 			counts = append(counts, counted.Of(c.Findings, "finding"))
 		}
-		if c.Fails > 0 && c.Level != conformance.Must {
-			counts = append(counts, fmt.Sprintf("%d of a MUST", c.Fails))
+		if fails := otherFails(c.Level, c.Fails); fails != "" {
+			counts = append(counts, fails)
 		}
 		if len(c.Blocked) > 0 {
 			counts = append(counts, counted.Of(len(c.Blocked), "check")+" without a result")
 		}
-		p("%d. **%s** %s (%s)", i+1, strings.TrimSpace(labels[c.Level]), markdownText(c.Headline), strings.Join(counts, ", "))
+		p("%d. **%s** %s (%s)", i+1, labels[c.Level], markdownText(c.Headline), strings.Join(counts, ", "))
 		if c.Fix != "" {
 			p("   - **Fix:** %s", markdownText(c.Fix))
 		}

@@ -75,7 +75,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	for ; len(rest) > 0 && used+2 < room; rest = rest[1:] {
 		i++
 		used++
-		head, id := fmt.Sprintf("%2d. %s ", i, labels[rest[0].Level]), " ["+rest[0].ID+"]"
+		head, id := fmt.Sprintf("%2d. %-6s ", i, labels[rest[0].Level]), " ["+rest[0].ID+"]"
 		text := visible(rest[0].Headline)
 		if spare > 0 && len(head)+utf8.RuneCountInString(text+id) > width {
 			p.wrapped(head, text+id)
@@ -93,12 +93,20 @@ func (p *printer) causes(found []causes.Cause, room int) {
 
 // labels are the words for the levels of the headlines of causes. A blocked precondition has no level.
 var labels = map[conformance.Level]string{
-	conformance.Must: "MUST  ", conformance.Should: "SHOULD", conformance.Interop: "CLIENT", "": "BLOCKS",
+	conformance.Must: "MUST", conformance.Should: "SHOULD", conformance.Interop: "CLIENT", "": "BLOCKS",
+}
+
+// otherFails returns how many findings of a cause violate a MUST, or "" if there are none or the headline states one.
+func otherFails(level conformance.Level, fails int) string {
+	if fails == 0 || level == conformance.Must {
+		return ""
+	}
+	return fmt.Sprintf("%d of a MUST", fails)
 }
 
 // cause writes one cause in full. If long is not set, a long curl command is replaced by the request and the status.
 func (p *printer) cause(number int, c causes.Cause, long bool) {
-	label := labels[c.Level]
+	label := fmt.Sprintf("%-6s", labels[c.Level])
 	if p.color {
 		label = ansi[c.Outcome] + label + "\x1b[0m"
 	}
@@ -157,8 +165,8 @@ func explained(c causes.Cause) string {
 		if more := len(c.Checks) - maxListed; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
-		if c.Fails > 0 && c.Level != conformance.Must {
-			text += fmt.Sprintf(", %d of a MUST", c.Fails)
+		if fails := otherFails(c.Level, c.Fails); fails != "" {
+			text += ", " + fails
 		}
 		parts = append(parts, text)
 	}

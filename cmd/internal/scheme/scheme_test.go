@@ -34,6 +34,28 @@ func closing(t *testing.T) string {
 	t.Helper()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
+	return accepting(t, func(conn net.Conn) {
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(conn, first); err != nil || first[0] != 22 { // 22: the record of a TLS handshake
+			return
+		}
+		up, err := new(net.Dialer).DialContext(context.Background(), "tcp", secure.Listener.Addr().String())
+		if err != nil {
+			return
+		}
+		defer up.Close()
+		_, _ = up.Write(first)
+		var sent sync.WaitGroup
+		sent.Go(func() { _, _ = io.Copy(up, conn); _ = up.Close() })
+		_, _ = io.Copy(conn, up)
+		_ = conn.Close() // ends the copy in the other direction
+		sent.Wait()
+	})
+}
+
+// accepting returns the address of a server that calls serve for each connection, and closes the connection afterwards.
+func accepting(t *testing.T, serve func(conn net.Conn)) string {
+	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var all sync.WaitGroup
@@ -46,18 +68,7 @@ func closing(t *testing.T) string {
 			}
 			all.Go(func() {
 				defer conn.Close()
-				first := make([]byte, 1)
-				if _, err := io.ReadFull(conn, first); err != nil || first[0] != 22 { // 22: the record of a TLS handshake
-					return
-				}
-				up, err := new(net.Dialer).DialContext(context.Background(), "tcp", secure.Listener.Addr().String())
-				if err != nil {
-					return
-				}
-				defer up.Close()
-				_, _ = up.Write(first)
-				all.Go(func() { _, _ = io.Copy(up, conn); _ = up.Close() })
-				_, _ = io.Copy(conn, up)
+				serve(conn)
 			})
 		}
 	})
@@ -95,22 +106,10 @@ func TestTransport_HTTPSWithoutTLS(t *testing.T) {
 // replying returns the address of a server that sends a text to each client and closes the connection.
 func replying(t *testing.T, text string) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	t.Cleanup(func() { _ = l.Close(); group.Wait() })
-	group.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 1024))
-			_, _ = io.WriteString(conn, text)
-			_ = conn.Close()
-		}
+	return accepting(t, func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 1024))
+		_, _ = io.WriteString(conn, text)
 	})
-	return l.Addr().String()
 }
 
 // TestTransport_OtherErrors checks that a response and an error of another kind are returned unchanged.
