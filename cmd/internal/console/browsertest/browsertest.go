@@ -257,11 +257,18 @@ func (b *Browser) eval(expression string) (any, error) {
 // Wait waits until a JavaScript expression is true. During a navigation, the expression may fail.
 func (b *Browser) Wait(expression string) {
 	b.t.Helper()
+	b.wait(expression, func(value any) bool { return value == true })
+}
+
+// wait returns the first value of a JavaScript expression that is good enough.
+func (b *Browser) wait(expression string, good func(value any) bool) any {
+	b.t.Helper()
 	poll := time.NewTicker(pollStep)
 	defer poll.Stop()
 	for end := time.Now().Add(Patience); ; <-poll.C {
-		if value, err := b.eval(expression); err == nil && value == true {
-			return
+		value, err := b.eval(expression)
+		if err == nil && good(value) {
+			return value
 		}
 		if time.Now().After(end) {
 			text, _ := b.eval("location.href + '\\n' + document.body.innerText")
@@ -284,7 +291,7 @@ func quoted(text string) string { return strconv.Quote(text) }
 // WaitText waits until the page shows a text.
 func (b *Browser) WaitText(text string) {
 	b.t.Helper()
-	b.Wait("document.readyState === 'complete' && document.body.innerText.includes(" + quoted(text) + ")")
+	b.Wait("document.readyState === 'complete' && !window.leaving && document.body.innerText.includes(" + quoted(text) + ")")
 }
 
 // Click clicks the first element with a selector with the mouse. It waits until there is one.
@@ -301,15 +308,18 @@ func (b *Browser) ClickText(text string) {
 }
 
 // click clicks the element that an expression returns. The element is found and measured in one step, because a page with live parts may
-// replace it at any time.
+// replace it at any time, and not on a page that an earlier click is leaving, because that page may have an element of the same name.
 func (b *Browser) click(expression string) {
 	b.t.Helper()
-	b.Wait("document.readyState === 'complete' && !!(window.found = (() => { const e = " + expression + "; if (!e) return null; " +
-		"e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })())")
-	at, ok := b.Eval("window.found").([]any)
-	if !ok || len(at) != 2 {
-		b.t.Fatalf("%s has no position", expression)
-	}
+	at, _ := b.wait(`(() => {
+		if (document.readyState !== 'complete' || window.leaving) return null;
+		const e = `+expression+`;
+		if (!e) return null;
+		onbeforeunload = () => { window.leaving = true; };
+		e.scrollIntoView({block: 'center'});
+		const r = e.getBoundingClientRect();
+		return [r.x + r.width / 2, r.y + r.height / 2];
+	})()`, func(value any) bool { return value != nil }).([]any)
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		b.Command("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
 	}
