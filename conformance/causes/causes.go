@@ -224,7 +224,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	} else {
 		out = mergeOperators(out, byID)
 	}
-	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms), byID)
+	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms, known), byID)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}

@@ -272,8 +272,8 @@ func join(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// gatherGeneral moves the symptoms of each general fault into a group of their own.
-func gatherGeneral(groups []*group, symptoms []*symptom) []*group {
+// gatherGeneral moves the symptoms of each general fault into a group of their own. known is set if most symptoms are those of known faults.
+func gatherGeneral(groups []*group, symptoms []*symptom, known bool) []*group {
 	taken := map[string]bool{}
 	for _, fault := range generals {
 		byKey := map[string][]*symptom{}
@@ -284,7 +284,7 @@ func gatherGeneral(groups []*group, symptoms []*symptom) []*group {
 		}
 		for _, key := range slices.Sorted(maps.Keys(byKey)) {
 			own := byKey[key]
-			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) {
+			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) || smallPart(own, groups, known) {
 				continue
 			}
 			slices.SortStableFunc(own, func(a, b *symptom) int { return fault.rank(a) - fault.rank(b) })
@@ -317,6 +317,15 @@ func gatherGeneral(groups []*group, symptoms []*symptom) []*group {
 		}
 	}
 	return groups
+}
+
+// smallPart reports whether a known fault predicts all symptoms, and they are at most half of its symptoms: they are then a known effect of
+// it, which its headline describes better. The known fault must be certain, or most symptoms must be those of known faults.
+func smallPart(own []*symptom, groups []*group, known bool) bool {
+	return slices.ContainsFunc(groups, func(g *group) bool {
+		return (g.exact || known && g.sure) && 2*len(own) <= len(g.checks) &&
+			!slices.ContainsFunc(own, func(s *symptom) bool { return !g.predicted[s.check.ID] || !slices.Contains(g.checks, s.check.ID) })
+	})
 }
 
 // rank returns the position of a symptom among the telling checks.

@@ -184,17 +184,22 @@ func returned(status int) string {
 	return fmt.Sprintf("returned %d", status)
 }
 
-// clipTo shortens a line to a number of characters, at the end of a word if there is one in its last third.
+// clipTo shortens a line to a number of characters. If the last third has a blank, it cuts there, so that no id or path is cut, otherwise
+// at the end of a word.
 func clipTo(line string, columns int) string {
 	runes := []rune(line)
 	if len(runes) <= columns {
 		return line
 	}
 	cut := string(runes[:columns-1])
-	if next := runes[columns-1]; unicode.IsLetter(next) || unicode.IsDigit(next) {
-		i := strings.LastIndexFunc(cut, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		if i > len(cut)*2/3 {
-			cut = cut[:i+1]
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if next := runes[columns-1]; !unicode.IsSpace(next) {
+		end := strings.LastIndexFunc(cut, unicode.IsSpace)
+		if end <= len(cut)*2/3 && inWord(next) {
+			end = strings.LastIndexFunc(cut, func(r rune) bool { return !inWord(r) })
+		}
+		if end > len(cut)*2/3 {
+			cut = cut[:end+1]
 		}
 	}
 	return strings.TrimRight(cut, "… ") + "…"

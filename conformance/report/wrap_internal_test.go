@@ -32,3 +32,21 @@ func TestWrapCommand_SameInShell(t *testing.T) {
 		require.Equal(t, string(whole), string(wrapped))
 	}
 }
+
+// TestClipTo_Boundaries checks where a shortened line ends: before an id or a word, unless the line has no boundary in its last third.
+func TestClipTo_Boundaries(t *testing.T) {
+	for _, c := range []struct {
+		line    string
+		columns int
+		want    string
+	}{
+		{"list of users", 13, "list of users"},
+		{"checks: discovery.limits, discovery.schema-by-urn", 36, "checks: discovery.limits,…"},
+		{"checks: discovery.schema-by-urn and others", 32, "checks: discovery.schema-by-urn…"},
+		{"GET https://scim.example.com/v2/Users/2819c223", 40, "GET https://scim.example.com/v2/Users/…"},
+		{"GET https://scim.example.com/v2/2819c223a1b2c3d4e5f6", 45, "GET https://scim.example.com/v2/…"},
+		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 10, "aaaaaaaaa…"},
+	} {
+		require.Equal(t, c.want, clipTo(c.line, c.columns))
+	}
+}

@@ -1,0 +1,52 @@
+package causes
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// TestGeneral_SmallPart checks when a known fault keeps findings that also show a general fault: if it has them, and as many others.
+func TestGeneral_SmallPart(t *testing.T) {
+	byID := subjects(map[string][]string{
+		"projection.attributes": nil, "projection.id-alone": nil, "put.replaces": {"title"}, "patch.order": {"title"},
+	})
+	for _, id := range []string{"projection.attributes", "projection.id-alone"} {
+		f := conformance.Finding{Outcome: conformance.Fail, What: "further members of a user", Want: "none", Got: `["title"]`}
+		byID[id].findings, byID[id].evidence = []conformance.Finding{f}, []evidence{evidenceOf(f, "")}
+	}
+	all := []string{"projection.attributes", "projection.id-alone", "put.replaces", "patch.order"}
+	symptoms := func(ids []string) (out []*symptom) {
+		for _, id := range ids {
+			out = append(out, byID[id])
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name             string
+		checks           []string
+		predicted        int // the first ones of checks
+		exact, sure      bool
+		known, separates bool
+	}{
+		{"a certain fault", all, 4, true, true, false, false},
+		{"a probable fault among known ones", all, 4, false, true, true, false},
+		{"a probable fault", all, 4, false, true, false, true},
+		{"an improbable fault", all, 4, false, false, true, true},
+		{"a fault with one of them", all, 1, true, true, true, true},
+		{"a fault that shows little else", all[:3], 3, true, true, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := &group{checks: slices.Clone(c.checks), exact: c.exact, sure: c.sure, predicted: map[string]bool{}}
+			for _, id := range c.checks[:c.predicted] {
+				g.predicted[id] = true
+			}
+			groups := gatherGeneral([]*group{g}, symptoms(c.checks), c.known)
+			general := slices.ContainsFunc(groups, func(g *group) bool { return g.general.headline != "" })
+			require.Equal(t, c.separates, general)
+		})
+	}
+}
