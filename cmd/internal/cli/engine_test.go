@@ -198,7 +198,7 @@ func (x *transcript) fleet() {
 	}, "fleet")
 	x.masked(map[string]string{`(?m) (waiting|running) .*`: " <state>"}, "jobs")
 	x.run(0, "jobs", "--kind", "unknown")
-	x.run(1, "jobs", "--state", "unknown")
+	x.run(2, "jobs", "--state", "unknown")
 	var f struct {
 		Shared    bool
 		Processes []struct{ Name string }

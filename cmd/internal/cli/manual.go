@@ -23,8 +23,6 @@ func (c completionCommand) Run(in *invocation, parsed *kong.Context) error {
 	}
 	lists := conform.Lists()
 	lists["leniencies"] = lenient.All.Names()
-	lists["operations"] = []string{"create", "link", "update", "reactivate", "deactivate", "members", "delete"}
-	lists["scopes"] = []string{"read", "write", "apps", "approve", "secrets", "admin", "fleet"}
 	return manual.Completion(in.stdout, c.Shell, app, lists)
 }
 

@@ -92,8 +92,9 @@ var flagHelp = kong.Vars{
 	"quirk":      "Simulated deviation (repeatable); see serve scim --list-quirks.",
 	"scimQuirk":  "Quirk of the server, a simulated deviation (repeatable); see --list-quirks.",
 	"lenient":    "Accept only this nonstandard input (docs/reference/leniencies.md).",
-	"haltOp":     "Operation: create, link, update, reactivate, deactivate, members, delete. Default: all.",
-	"tokenScope": "Permission (repeatable): read, write, apps, approve, secrets, admin, fleet.",
+	"jobState":   "List only jobs in this state: waiting, running, finished or failed. Default: all but finished.",
+	"operations": "create, link, update, reactivate, deactivate, members, delete",
+	"scopes":     "read, write, apps, approve, secrets, admin, fleet",
 	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2 (docs/howto/tenants.md). All other flags apply to " +
 		"/scim/v2, the tenant named default.",
 }

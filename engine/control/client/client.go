@@ -51,7 +51,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := strings.Join(append([]string{e.Summary}, e.Causes...), "; ")
+	text := e.Summary
+	if len(e.Causes) > 0 {
+		separator := "; "
+		if i := strings.LastIndex(text, ": "); i >= 0 && strings.HasPrefix(e.Causes[0], text[i+2:]+": ") {
+			text, separator = text[:i], ": " // the summary ends with the member that the first cause begins with
+		}
+		text += separator + strings.Join(e.Causes, "; ")
+	}
 	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.Path, e.Status, e.Code, text)
 }
 

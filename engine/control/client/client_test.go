@@ -60,6 +60,9 @@ func TestError_HasCodeAndCauses(t *testing.T) {
 		Causes: []string{"items: one"},
 	}, err)
 	require.EqualError(t, err, "POST /engine/v1/apps/a%2Fb/plans/p/apply: 409 E0000409: moved; items: one")
+	validation := &client.Error{Method: "POST", Path: "/tokens", Status: 400, Code: "E0000001", Summary: "Api validation failed: name",
+		Causes: []string{"name: it is empty", "scopes: it is missing"}}
+	require.EqualError(t, validation, "POST /tokens: 400 E0000001: Api validation failed: name: it is empty; scopes: it is missing")
 }
 
 // TestError_OfAnotherHandler checks the error for a response of the embedder's authorization, or of another path.

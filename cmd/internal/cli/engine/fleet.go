@@ -90,7 +90,7 @@ func shortTime(seconds float64) string {
 
 type jobsCommand struct {
 	Kind  string `help:"List only jobs of this kind." placeholder:"KIND"`
-	State string `help:"List only jobs in this state: waiting, running, finished or failed. Default: all but finished." placeholder:"STATE"`
+	State string `help:"${jobState}" enum:"waiting,running,finished,failed," default:"" placeholder:"STATE"`
 	Limit int    `help:"Maximum number of jobs of each state." default:"100"`
 }
 

@@ -25,7 +25,7 @@ type laneCommands struct {
 type halted struct {
 	App     string   `arg:"" optional:"" help:"Id or label of the app."`
 	AllApps bool     `help:"Apply to all apps."`
-	Op      []string `help:"${haltOp}" placeholder:"OPERATION" complete:"@operations"`
+	Op      []string `help:"Operation: ${enum}. Default: all." placeholder:"OPERATION" enum:"${operations}" default:""`
 }
 
 // verb is the method Halt or Resume of the client.

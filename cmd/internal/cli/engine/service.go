@@ -44,7 +44,7 @@ type shownToken struct {
 
 type createTokenCommand struct {
 	Name    string        `help:"What the token is for." default:"command line"`
-	Scope   []string      `help:"${tokenScope}" required:"" placeholder:"SCOPE" complete:"@scopes"`
+	Scope   []string      `help:"Permission (repeatable): ${enum}." required:"" enum:"${scopes}" placeholder:"SCOPE"`
 	Expires time.Duration `help:"Time until the token expires, such as 720h. Default: never." placeholder:"DURATION"`
 }
 
