@@ -30,9 +30,7 @@ const (
 	SignalDenied    Signal = "denied"    // the target does not accept the credentials
 )
 
-// ClassInfo describes a class. This table is the only list of the classes. Behavior that depends on the class is a column of the table, or
-// a switch over all classes, which the linter enforces. File failure.go of engine/internal/plan derives the class from a response. The
-// tests of this package write the table to docs/reference/engine.md with -update.
+// ClassInfo describes a class.
 type ClassInfo struct {
 	Class Class
 	// Status is the status of the principal after a sequence with this class. Another status is stored in four cases: a halt blocks a
@@ -49,6 +47,9 @@ type ClassInfo struct {
 	Text string
 }
 
+// This table is the only list of the classes. Behavior that depends on the class is a column of the table, or a switch over all classes,
+// which the linter enforces. File failure.go of engine/internal/plan derives the class from a response. The tests of this package write the
+// table to docs/reference/engine.md with -update.
 var classes = []ClassInfo{
 	{Done, StatusClean, SignalOK, false, true, "The target has the desired state."},
 	{Skipped, StatusSkipped, SignalOK, false, true, "The options of the target exclude the required change. The engine changes nothing."},

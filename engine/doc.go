@@ -10,7 +10,7 @@
 //
 // The engine stores state, not messages: one row per app and principal has the desired generation and the synchronized generation. A burst
 // of changes collapses into one sequence, changes cannot be reordered, and after a crash the engine continues from the rows. The engine
-// never deletes a user on a target; it only deactivates the account.
+// never deletes a user on a target; it only deactivates the account. Only a probe deletes the user that it has created itself.
 //
 // The packages for embedders: provision is the engine. sqlstore stores its state in the embedder's SQLite or PostgreSQL database, and store
 // defines the interface of such a store. desired and pull are directories for programs that have none. control serves the engine to

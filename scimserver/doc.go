@@ -1,8 +1,8 @@
 // Package scimserver is a SCIM 2.0 service provider (RFC 7643, RFC 7644) as an http.Handler over a [Store].
 //
 // It serves discovery and bulk requests, and creates, reads, lists, replaces, patches and deletes users, groups and other resource types.
-// It checks bearer tokens and returns the protocol's errors. Every client error results in a 4xx. The ServiceProviderConfig advertises
-// exactly the features that work.
+// It checks bearer tokens and returns the protocol's errors. Every client error results in a 4xx, except a request to /Me that it does not
+// support (501). The ServiceProviderConfig advertises exactly the features that work.
 //
 // Where the RFCs leave a choice, the server behaves as follows:
 //

@@ -146,6 +146,16 @@ type row struct {
 const skipUnsupported = "the target rejects these filters with 400 invalidFilter or 501, as RFC 7644 permits, or does not store their " +
 	"attributes as sent"
 
+// skipUnselected ends the check if the response to the filter that selects the check's objects is not 200: the target may reject the filter,
+// as RFC 7644 permits. Any other status is a fault that the check of the filter's operator reports, and blocks the check.
+func skipUnselected(t *T, res *conformance.Response, filter string) {
+	t.SkipIf(res.Declines(), skipUnsupported)
+	operator := strings.Fields(filter)[1]
+	t.About(res)
+	t.SkipIf(res.Status != 200, "blocked: "+res.Name+" with the filter by "+operator+" that selects the objects of the check returned "+
+		strconv.Itoa(res.Status)+" (filter."+operator+")")
+}
+
 // rows returns the Run function of a check that evaluates filters on its fixture. If required is false, a rejection with 400 or 501 is not
 // a finding, because support for most filters is optional. If required is true, such a rejection is a finding, except a 400 for a filter on
 // an attribute for which [supportsEq] returns false.

@@ -1,4 +1,4 @@
-// Package sqlstore stores the engine's state in an SQLite or PostgreSQL database: its own or the embedder's.
+// Package sqlstore stores the engine's state in an SQLite or PostgreSQL database, which may also contain the tables of the embedder.
 //
 // [Open] takes the embedder's *sql.DB. The package imports no driver. The embedder imports one, such as github.com/jackc/pgx/v5/stdlib or
 // github.com/mattn/go-sqlite3. The examples are complete programs.

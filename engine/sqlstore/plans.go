@@ -177,8 +177,8 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 	return p, items, nil
 }
 
-// ApplyPlan implements store.Plans. It detects a mark that was committed since the caller read the plan: upsertMark waits for the row and
-// returns its generation.
+// ApplyPlan implements store.Plans. It detects a mark that was committed since the caller read the plan: it waits for the row of each
+// principal and compares the generations.
 func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus,
 	items []engine.PlanItem) error {
 	if err := s.applyPlan(ctx, s.db.Wrap(tx), now, p, to, items); err != nil {

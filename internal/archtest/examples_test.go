@@ -38,7 +38,7 @@ var notRun = map[string]string{
 }
 
 // minExamples is the number of examples that go test runs at least.
-const minExamples = 25
+const minExamples = 40
 
 // TestPublicPackages_Examples checks that each public package has an example that go test runs, or a reason to have none.
 func TestPublicPackages_Examples(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 //   - Every comparison with an attribute that the type does not define, or that is never returned, is false, including pr, ne and "eq
 //     null". "not" inverts it like any other comparison, so that "not (misspelled pr)" matches every resource.
 //
-// Call [Check] first: of an expression that Check rejects, only the part with the error is false.
+// Call [Check] first: the result of a comparison that Check rejects is undefined.
 func Eval(e Expr, r *scim.Resource, rt *schema.ResourceType) bool {
 	matches, _ := NewMatcher(e, rt).Match(r)
 	return matches

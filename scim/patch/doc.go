@@ -4,7 +4,7 @@
 // Where the RFC leaves a case open, this package defines it as follows:
 //
 //   - add and replace of a complex attribute change only the sub-attributes in the value: the other sub-attributes remain unchanged.
-//   - add of null adds nothing. replace with null, [] or an object without values unassigns the attribute.
+//   - add of null adds nothing. replace with null unassigns the attribute, and of a multi-valued attribute also replace with [] or {}.
 //   - add does not add an element that exists already (see schema.Attribute.Key).
 //   - add and replace through a value filter without match fail with noTarget; remove succeeds and changes nothing.
 //   - replace through a value filter replaces the matching elements as a whole; add changes only the sub-attributes in the value.

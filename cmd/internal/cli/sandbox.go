@@ -53,8 +53,8 @@ var flagHelp = kong.Vars{
 	"scimToken": "Bearer token of the SCIM server. Default: the token of the last run with the database; in a new database random.",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
-	"doctorListen": "Address that must be free (repeatable). Default: that of the configuration file, or 127.0.0.1:8080 (sandbox) and " +
-		"127.0.0.1:8090 (serve engine).",
+	"doctorListen": "Address that must be free or used by scimwright (repeatable). Default: that of the configuration file, or " +
+		"127.0.0.1:8080 (sandbox) and 127.0.0.1:8090 (serve engine).",
 	"doctorConfig": "Configuration file of serve engine: check it, its address and its database.",
 	"doctorDB":     "Database: sqlite:PATH or postgres://... Default: that of the configuration file, or sqlite:scimwright-engine.db.",
 	"engineConfig": "YAML file with settings, tokens and apps; see docs/reference/daemon.md. SIGHUP reads it again.",

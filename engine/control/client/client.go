@@ -119,10 +119,10 @@ func (c *Client) send(ctx context.Context, method, path string, body, into any) 
 func (c *Client) request(ctx context.Context, method, path string, payload io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
 	if err != nil {
-		return nil, fmt.Errorf("client: %w: the URL of New must start with http:// or https://, then the host and the prefix", err)
+		return nil, fmt.Errorf("client: %w: the base URL must start with http:// or https://, then the host and the prefix", err)
 	}
 	if s := req.URL.Scheme; s != "http" && s != "https" {
-		return nil, errors.New("client: the URL of New must start with http:// or https://")
+		return nil, errors.New("client: the base URL must start with http:// or https://")
 	}
 	req.Header.Set("Accept", "application/json")
 	if c.token != "" {

@@ -48,7 +48,7 @@ func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) 
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		client, _, _ := strings.Cut(name, ".")
 		if slices.ContainsFunc(profiles.Names(), func(id string) bool { return strings.EqualFold(id, client) && id != profiles.RFC }) {
-			return nil, nil, usage("%s is a step of a client flow, which runs as a whole: use --profile %s instead", name,
+			return nil, nil, usage("%s is a step of a client flow, which runs as a whole: use --profile %s without it", name,
 				client)
 		}
 	}

@@ -38,6 +38,9 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 	case c.Quiet:
 		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned%s\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn),
 			clientCounts(r))
+		if r.Reason != "" {
+			fmt.Fprintln(in.stderr, r.Reason)
+		}
 		return err
 	case c.Format == "text":
 		return report.Text(w, r, report.TextOptions{
@@ -61,13 +64,13 @@ func clientCounts(r *conformance.Result) string {
 			}
 		}
 		if n > 0 {
-			text += fmt.Sprintf(", %s: %d", fit, n)
+			text += fmt.Sprintf(", %d %s", n, fit)
 		}
 	}
 	if text == "" {
 		return ""
 	}
-	return "; client flows" + strings.TrimPrefix(text, ",")
+	return "; client flows:" + strings.TrimPrefix(text, ",")
 }
 
 // An outputFile is a report and its destination.
