@@ -77,9 +77,10 @@ func blockedOf(r *conformance.Result) []*blocked {
 }
 
 // attachBlocked adds each precondition that blocked checks to the cause that explains it: the reason names a check of the cause, a finding
-// of the cause shows the same request with the same response, or a known fault explains both. For the preconditions without such a cause,
-// it returns further ones. found[i] is the cause of groups[i].
-func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, byID map[string]*symptom) []Cause {
+// of the cause shows the same request with the same response, or a known fault explains both. If most symptoms are those of known faults, it
+// adds the others to the fault with the most findings about the same kind of request. For the preconditions without such a cause, it returns
+// further ones. found[i] is the cause of groups[i].
+func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, byID map[string]*symptom, known bool) []Cause {
 	var further []Cause
 	entries := map[string]int{}
 	for _, b := range preconditions {
@@ -99,6 +100,9 @@ func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, byI
 		}
 		if i < 0 {
 			i = most(groups, func(g *group) int { return b.blockedWith(g) })
+		}
+		if i < 0 && known {
+			i = most(groups, b.related)
 		}
 		if i >= 0 {
 			found[i].Blocked = append(found[i].Blocked, b.checks...)
@@ -200,6 +204,28 @@ func (b *blocked) blockedWith(g *group) int {
 		return 0
 	}
 	return n
+}
+
+// requested are the areas of the checks of a kind of request, with the words of the reasons that name it.
+var requested = []struct {
+	reason *regexp.Regexp
+	area   string
+}{
+	{regexp.MustCompile(`\bPUT\b|\breplaced\b`), "put"},
+	{regexp.MustCompile(`\bPATCH\b|\bpatched\b`), "patch"},
+	{regexp.MustCompile(`\bDELETE\b|\bdeleted\b`), "delete"},
+	{regexp.MustCompile(`\bPOST\b|\bcreated\b`), "create"},
+	{regexp.MustCompile(`\bfilter\b|\bfinds?\b|\bfound\b`), "filter"},
+}
+
+// related returns the number of checks of the group that test the kind of request that the reason names.
+func (b *blocked) related(g *group) int {
+	for _, kind := range requested {
+		if kind.reason.MatchString(b.reason) {
+			return number(g.checks, func(id string) bool { return strings.HasPrefix(id, kind.area+".") })
+		}
+	}
+	return 0
 }
 
 // common returns the number of elements of a that are in b.

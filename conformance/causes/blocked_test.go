@@ -117,3 +117,26 @@ func TestOf_BlockedBy(t *testing.T) {
 		})
 	}
 }
+
+// TestOf_BlockedAmongKnownFaults checks that a blocked check without a cause of its own belongs to the known fault about the same kind of
+// request, if all findings are those of known faults.
+func TestOf_BlockedAmongKnownFaults(t *testing.T) {
+	r := resultWith(failingAll("put.replaces", "delete.gone"))
+	signatures := causes.NewSignatures(map[string]causes.Observed{
+		"one": causes.Observe(resultWith(failingAll("put.replaces"))), "two": causes.Observe(resultWith(failingAll("delete.gone"))),
+	})
+	i := slices.IndexFunc(r.Checks, func(result conformance.CheckResult) bool { return result.Check.ID == "filter.eq" })
+	blocked := func(reason string, signatures []causes.Signature) map[string][]string {
+		r.Checks[i].Outcome, r.Checks[i].Reason = conformance.Skip, "blocked: "+reason
+		out := map[string][]string{}
+		for _, c := range causes.Explain(r, signatures) {
+			out[c.ID] = c.Blocked
+		}
+		return out
+	}
+	own := []string{"filter.eq"}
+	require.Equal(t, map[string][]string{"put.replaces": own, "delete.gone": nil}, blocked("a value could not be removed by PUT", signatures))
+	require.Equal(t, map[string][]string{"put.replaces": nil, "delete.gone": own}, blocked("the user could not be deleted", signatures))
+	require.Equal(t, own, blocked("the group could not be patched", signatures)["blocked.1"], "no known fault is about a PATCH")
+	require.Equal(t, own, blocked("a value could not be removed by PUT", nil)["blocked.1"], "no fault is known")
+}

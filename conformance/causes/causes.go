@@ -62,7 +62,7 @@ func Explain(r *conformance.Result, signatures []Signature) []Cause {
 	for _, g := range groups {
 		out = append(out, g.cause(byID))
 	}
-	out = append(out, attachBlocked(groups, out, blockedOf(r), byID)...)
+	out = append(out, attachBlocked(groups, out, blockedOf(r), byID, mostlyKnown(picks, byID))...)
 	slices.SortStableFunc(out, func(a, b Cause) int {
 		return cmp.Or(
 			cmp.Compare(severity(b), severity(a)),
@@ -139,7 +139,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		checks := len(p.signature.Checks())
 		g := &group{
 			blocks: p.signature.Blocks, fingerprints: p.signature.Fingerprints, predicted: map[string]bool{},
-			proved: p.proved() || known && p.almostProved(),
+			proved: p.proved() || known && (p.almostProved() || p.hidden),
 		}
 		g.exact = len(p.symptoms) == checks || g.proved
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms

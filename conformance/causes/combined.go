@@ -86,6 +86,34 @@ func unite(chosen, candidates []pick) []pick {
 	return chosen
 }
 
+// partlyHidden returns the candidates that explain a finding which no chosen pick predicts, although half of their checks have passed: the
+// finding has a fingerprint that no other known fault has, and all findings with other fingerprints are those of other known faults.
+// Another fault, such as errors in another form, hides the rest of such a fault. fingerprints are those of the symptoms, all those of all
+// signatures.
+func partlyHidden(chosen, candidates []pick, fingerprints, all map[string][]string) []pick {
+	count := countOf(chosen)
+	own := func(p pick, id string) bool {
+		return count[id] == 0 && slices.ContainsFunc(fingerprints[id], func(f string) bool {
+			return slices.Contains(p.signature.Fingerprints[id], f) && number(all[id], func(other string) bool { return other == f }) == 1
+		})
+	}
+	var out []pick
+	for _, p := range candidates {
+		if p.certain > p.same || p.other > p.foreign {
+			continue
+		}
+		for id := range p.symptoms {
+			if own(p, id) {
+				p.hidden = true
+			}
+		}
+		if p.hidden {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // replaces returns the picks that remain if p is added, and by how much the cost is less. It removes the picks that share symptoms with p
 // and are redundant with it.
 func (p pick) replaces(chosen []pick) (kept []pick, gain float64) {

@@ -88,9 +88,11 @@ func TestExplain_Contradicted(t *testing.T) {
 	_, other := observedBy("other", crash("list.a", "GET"), crash("list.b", "GET"))
 	symptoms["list.a"] = crash("list.a", "GET").symptom()
 	faults := func(signatures ...Signature) []string {
-		return faultsOf(explain(symptoms, map[string]bool{"list.b": true}, append(signatures, large)))
+		return faultsOf(explain(symptoms, map[string]bool{"list.b": true, "list.c": true}, append(signatures, large)))
 	}
-	require.Equal(t, []string{"large"}, faults(single, other))
+	require.Equal(t, []string{"large", "other"}, faults(single, other), "only the other fault has this finding")
+	_, third := observedBy("third", crash("list.a", "GET"), crash("list.c", "GET"))
+	require.Equal(t, []string{"large"}, faults(single, other, third), "two faults have this finding")
 	require.Equal(t, []string{"large", "single"}, faults(single), "no known fault has this finding")
 	symptoms["list.a"] = missed("list.a").symptom()
 	require.Equal(t, []string{"large", "single"}, faults(single, other), "the finding is that about the fault")

@@ -33,6 +33,8 @@ type pick struct {
 	same, other int
 	// foreign is the number of the symptoms in other of which another signature has a fingerprint.
 	foreign int
+	// hidden is set by partlyHidden.
+	hidden bool
 }
 
 // proved reports whether the findings are those of a server with the fault of the signature alone: no check of the signature has passed,
@@ -130,6 +132,7 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		case best < 0:
 			if known {
 				chosen = unite(chosen, candidates)
+				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprints, all)...)
 			}
 			return reduce(chosen, known)
 		}
