@@ -20,7 +20,8 @@ var (
 
 // separate moves the symptoms that differ in the aspect from most symptoms of their group into groups of their own. Checks that generate
 // their requests remain, and so do general faults. From a group that is a known fault without doubt, only the symptoms leave that have a
-// finding which the known fault does not have.
+// finding which the known fault does not have. If their checks evaluate the requests of all checks, they remain: they also have findings
+// about other faults.
 func (a aspect) separate(groups []*group, byID map[string]*symptom) []*group {
 	var apart []*group
 	for _, g := range groups {
@@ -33,7 +34,7 @@ func (a aspect) separate(groups []*group, byID map[string]*symptom) []*group {
 			switch {
 			case slices.ContainsFunc(byID[id].evidence, a.about):
 				about = append(about, id)
-			case observes[id] == nil && (!sure || g.surplus(byID[id])):
+			case observes[id] == nil && (!sure || !collects(id) && g.surplus(byID[id])):
 				other = append(other, id)
 			}
 		}

@@ -52,4 +52,13 @@ func TestAspect_Separate(t *testing.T) {
 	}, byID)
 	require.Equal(t, [][]string{{"projection.excluded", "projection.attributes", "oracle.projection"},
 		{"create.external-id", "projection.excluded"}, {"create.external-id"}}, checksOf(got))
+
+	byID = subjects(map[string][]string{
+		"projection.excluded": {"name with excludedAttributes=name"}, "projection.attributes": {"further members with attributes=userName"},
+		"traffic.id-asked": {"id in the response", "id of another user"},
+	})
+	known := byID["traffic.id-asked"].evidence[0].fingerprint()
+	got = projection.separate([]*group{{checks: []string{"projection.excluded", "projection.attributes", "traffic.id-asked"}, exact: true,
+		fingerprints: map[string][]string{"traffic.id-asked": {known}}}}, byID)
+	require.Len(t, got, 1, "traffic.id-asked evaluates the requests of all checks")
 }

@@ -101,7 +101,7 @@ type group struct {
 	sure bool
 	// proved is set if the findings about the symptoms have the fingerprints of the known fault; see [pick.proved]. Broad rules for equal
 	// values, and topics of which most checks have passed, do not merge such groups. If most symptoms are those of known faults, proved is
-	// also set if the fault is almost proved, and no topic or broad rule merges such groups.
+	// also set if the fault is almost proved, supported or partly hidden, and no topic or broad rule merges or divides such groups.
 	proved bool
 	// general has the texts of a general fault. They are empty for other groups.
 	general generalText
@@ -139,7 +139,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		checks := len(p.signature.Checks())
 		g := &group{
 			blocks: p.signature.Blocks, fingerprints: p.signature.Fingerprints, predicted: map[string]bool{},
-			proved: p.proved() || known && (p.almostProved() || p.hidden),
+			proved: p.proved() || known && (p.almostProved() || p.supported() || p.hidden),
 		}
 		g.exact = len(p.symptoms) == checks || g.proved
 		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
