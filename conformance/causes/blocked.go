@@ -77,9 +77,9 @@ func blockedOf(r *conformance.Result) []*blocked {
 }
 
 // attachBlocked adds each precondition that blocked checks to the cause that explains it: the reason names a check of the cause, a finding
-// of the cause shows the same request with the same response, or a known fault explains both. If most symptoms are those of known faults, it
-// adds the others to the fault with the most findings about the same kind of request. For the preconditions without such a cause, it returns
-// further ones. found[i] is the cause of groups[i].
+// of the cause shows the same request with the same response, or a known fault explains both. If known is set, most symptoms are those of
+// known faults: it adds the others to the fault with the most findings about the same kind of request. For the preconditions without such a
+// cause, it returns further ones. found[i] is the cause of groups[i].
 func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, byID map[string]*symptom, known bool) []Cause {
 	var further []Cause
 	entries := map[string]int{}

@@ -272,7 +272,8 @@ func join(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// gatherGeneral moves the symptoms of each general fault into a group of their own. known is set if most symptoms are those of known faults.
+// gatherGeneral moves the symptoms of each general fault into a group of their own. known is set if most symptoms are those of known
+// faults.
 func gatherGeneral(groups []*group, symptoms []*symptom, known bool) []*group {
 	taken := map[string]bool{}
 	for _, fault := range generals {

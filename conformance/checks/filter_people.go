@@ -146,8 +146,8 @@ type row struct {
 const skipUnsupported = "the target rejects these filters with 400 invalidFilter or 501, as RFC 7644 permits, or does not store their " +
 	"attributes as sent"
 
-// skipUnselected ends the check if the response to the filter that selects the check's objects is not 200: the target may reject the filter,
-// as RFC 7644 permits. Any other status is a fault that the check of the filter's operator reports, and blocks the check.
+// skipUnselected ends the check if the response to the filter that selects the check's objects is not 200: the target may reject the
+// filter, as RFC 7644 permits. Any other status is a fault that the check of the filter's operator reports, and blocks the check.
 func skipUnselected(t *T, res *conformance.Response, filter string) {
 	t.SkipIf(res.Declines(), skipUnsupported)
 	operator := strings.Fields(filter)[1]
