@@ -47,7 +47,7 @@ type ClassInfo struct {
 	Text string
 }
 
-// This table is the only list of the classes. Behavior that depends on the class is a column of the table, or a switch over all classes,
+// classes is the only list of the classes. Behavior that depends on the class is a column of the table, or a switch over all classes,
 // which the linter enforces. File failure.go of engine/internal/plan derives the class from a response. The tests of this package write the
 // table to docs/reference/engine.md with -update.
 var classes = []ClassInfo{

@@ -277,12 +277,15 @@ func (b *Browser) wait(expression string, good func(value any) bool) any {
 	}
 }
 
+// settled is true on a complete page that no navigation is leaving.
+const settled = "document.readyState === 'complete' && !window.leaving"
+
 // Open navigates to a URL and waits until its page is complete.
 func (b *Browser) Open(target string) {
 	b.t.Helper()
-	b.Eval("window.left = true")
+	b.Eval("window.leaving = true")
 	b.Command("Page.navigate", map[string]any{"url": target}, nil)
-	b.Wait("!window.left && document.readyState === 'complete'")
+	b.Wait(settled)
 }
 
 // quoted returns a JavaScript string.
@@ -291,7 +294,7 @@ func quoted(text string) string { return strconv.Quote(text) }
 // WaitText waits until the page shows a text.
 func (b *Browser) WaitText(text string) {
 	b.t.Helper()
-	b.Wait("document.readyState === 'complete' && !window.leaving && document.body.innerText.includes(" + quoted(text) + ")")
+	b.Wait(settled + " && document.body.innerText.includes(" + quoted(text) + ")")
 }
 
 // Click clicks the first element with a selector with the mouse. It waits until there is one.
@@ -312,7 +315,7 @@ func (b *Browser) ClickText(text string) {
 func (b *Browser) click(expression string) {
 	b.t.Helper()
 	at, _ := b.wait(`(() => {
-		if (document.readyState !== 'complete' || window.leaving) return null;
+		if (!(`+settled+`)) return null;
 		const e = `+expression+`;
 		if (!e) return null;
 		onbeforeunload = () => { window.leaving = true; };
