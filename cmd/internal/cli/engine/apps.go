@@ -203,7 +203,7 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 
 type retryCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
-	Who   string `arg:"" optional:"" help:"Login or id of the user; with --group, name or id of the group."`
+	Who   string `arg:"" optional:"" help:"Login or id of the user; with --group, name or id of the group. For serve engine, the id."`
 	Group bool   `help:"WHO is a group, not a user." short:"g"`
 	All   bool   `help:"Retry all failed users and groups of the app."`
 }

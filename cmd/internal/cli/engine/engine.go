@@ -258,7 +258,7 @@ func (s *session) app(name string) (app, error) {
 // principal is the set of arguments for a user (login or id) or, with --group, a group (name or id).
 type principal struct {
 	App   string `arg:"" help:"Id or label of the app."`
-	Who   string `arg:"" help:"Login or id of the user; with --group, name or id of the group."`
+	Who   string `arg:"" help:"Login or id of the user; with --group, name or id of the group. For serve engine, the id."`
 	Group bool   `help:"WHO is a group, not a user." short:"g"`
 }
 
