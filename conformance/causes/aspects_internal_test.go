@@ -46,6 +46,10 @@ func TestAspect_Separate(t *testing.T) {
 	require.Equal(t, apart, checksOf(primaryValues.separate(primaries(true, own[1].fingerprint()), byID)), "one finding more")
 	require.Len(t, primaryValues.separate(primaries(true, own[0].fingerprint(), own[1].fingerprint()), byID), 1, "the known fault has both")
 
+	proved := primaries(true, own[1].fingerprint())
+	proved[0].proved = true
+	require.Len(t, primaryValues.separate(proved, byID), 1, "a proved fault")
+
 	got := projection.separate([]*group{
 		{checks: []string{"projection.excluded", "create.external-id", "projection.attributes", "oracle.projection"}},
 		{checks: []string{"create.external-id", "projection.excluded"}},

@@ -218,7 +218,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		out = slices.DeleteFunc(out, func(g *group) bool { return proved[g] })
 	}
 	out = append(apart, gatherTopics(splitErrors(mergeBroad(broadRules, out, symptoms), symptoms), symptoms, passed)...)
-	out = attachGenerated(out)
+	out = attachGenerated(out, byID, known)
 	if known {
 		out = attachCollected(out, l)
 	} else {

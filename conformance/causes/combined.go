@@ -54,8 +54,8 @@ func (p pick) almostProved() bool {
 func (p pick) supported() bool { return p.other > 0 && p.same >= minMatches*(p.other+p.certain) }
 
 // contradicted reports whether the findings are those of other faults: none has a fingerprint of the signature, and each that could have
-// one has a fingerprint of another signature instead. A finding without a known fingerprint does not contradict the fault, because another
-// fault of the target can have changed the response.
+// one has a fingerprint of another signature instead, or shows another wrong value. A rejection without a known fingerprint does not
+// contradict the fault, because another fault of the target can have changed the error.
 func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.foreign == p.other }
 
 // costHidden is the cost of a check of an almost proved or supported signature that has passed, and of a changed finding of a supported
@@ -86,24 +86,31 @@ func unite(chosen, candidates []pick) []pick {
 	return chosen
 }
 
-// partlyHidden returns the candidates that explain a finding which no chosen pick predicts, although half of their checks have passed: the
-// finding has a fingerprint that no other known fault has, and all findings with other fingerprints are those of other known faults.
-// Another fault, such as errors in another form, hides the rest of such a fault. fingerprints are those of the symptoms, all those of all
-// signatures.
-func partlyHidden(chosen, candidates []pick, fingerprints, all map[string][]string) []pick {
+// partlyHidden returns the candidates that explain a finding which no chosen pick predicts, although half of their checks have passed: no
+// other candidate explains it, and all findings with other fingerprints are those of other known faults. Another fault, such as errors in
+// another form, hides the rest of such a fault. fingerprints are those of the symptoms.
+func partlyHidden(chosen, candidates []pick, fingerprints map[string][]string) []pick {
 	count := countOf(chosen)
-	own := func(p pick, id string) bool {
-		return count[id] == 0 && slices.ContainsFunc(fingerprints[id], func(f string) bool {
-			return slices.Contains(p.signature.Fingerprints[id], f) && number(all[id], func(other string) bool { return other == f }) == 1
-		})
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(p pick) bool { return p.certain > p.same })
+	explained := map[string]int{} // the number of candidates with a fingerprint of a check
+	for _, p := range candidates {
+		for id, own := range p.signature.Fingerprints {
+			for _, f := range own {
+				explained[id+f]++
+			}
+		}
 	}
 	var out []pick
 	for _, p := range candidates {
-		if p.certain > p.same || p.other > p.foreign {
+		if p.other > p.foreign {
 			continue
 		}
 		for id := range p.symptoms {
-			if own(p, id) {
+			own := p.signature.Fingerprints[id]
+			if count[id] > 0 || collects(id) && common(fingerprints[id], own) < 2 {
+				continue // a single request of a check that evaluates all of them can show several faults together
+			}
+			if slices.ContainsFunc(fingerprints[id], func(f string) bool { return slices.Contains(own, f) && explained[id+f] == 1 }) {
 				p.hidden = true
 			}
 		}
@@ -257,11 +264,11 @@ func (g *group) takePlain(p pick, owner map[string]*group, frequency map[string]
 // evaluates the requests of all checks.
 func weak(id string) bool { return varies(id) || collects(id) }
 
-// attachCollected moves groups to the group with the strongest link, if there is one. It moves the groups that are not proved and consist
-// only of checks that evaluate the requests of all checks: their findings are effects of other faults.
+// attachCollected moves groups to the group with the strongest link, if there is one. It moves the groups that are no known fault for sure
+// and consist only of checks that evaluate the requests of all checks: their findings are effects of other faults.
 func attachCollected(groups []*group, l *linker) []*group {
 	collected := func(g *group) bool {
-		return !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool { return !collects(id) })
+		return !g.exact && !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool { return !collects(id) })
 	}
 	var out []*group
 	for _, g := range groups {

@@ -103,6 +103,54 @@ func TestExplain_Contradicted(t *testing.T) {
 	require.Equal(t, []string{"large", "single"}, faults(single, other), "half of the symptoms are known")
 }
 
+// TestExplain_OtherWrongValue checks that a known fault does not explain a symptom that shows another wrong value than the fault does, and
+// that it does explain a rejection with another error.
+func TestExplain_OtherWrongValue(t *testing.T) {
+	symptoms, large := observedBy("large", missed("filter.a"), missed("filter.b"), missed("filter.c"))
+	members := func(got string) shown {
+		return shown{check: "list.a", what: "members", want: "3", got: got, exchange: sent("GET", "/Users", 200, "")}
+	}
+	rejects := func(status int) shown {
+		return shown{check: "list.a", what: "status", want: "200", got: fmt.Sprint(status), exchange: sent("GET", "/Users", status, "")}
+	}
+	for _, c := range []struct {
+		known, shown shown
+		want         []string
+	}{
+		{members("one"), members("none"), []string{"large"}},
+		{members("one"), members("one"), []string{"large", "single"}},
+		{rejects(400), rejects(415), []string{"large", "single"}},
+	} {
+		_, single := observedBy("single", c.known)
+		symptoms["list.a"] = c.shown.symptom()
+		require.Equal(t, c.want, faultsOf(explain(symptoms, nil, []Signature{large, single})), "%s and %s", c.known.got, c.shown.got)
+	}
+}
+
+// TestPartlyHidden_Candidates checks which candidates explain a finding that no chosen pick predicts, if half of their checks have passed.
+func TestPartlyHidden_Candidates(t *testing.T) {
+	candidate := func(fault string, same, certain int, check string, fingerprints ...string) pick {
+		return pick{same: same, certain: certain, symptoms: map[string]bool{check: true},
+			signature: Signature{Faults: []string{fault}, Fingerprints: map[string][]string{check: fingerprints}}}
+	}
+	shown := map[string][]string{"filter.a": {"f1"}, "traffic.a": {"t1"}, "traffic.b": {"t2", "t3"}}
+	for _, c := range []struct {
+		name       string
+		candidates []pick
+		want       []string
+	}{
+		{"the only one", []pick{candidate("a", 1, 1, "filter.a", "f1")}, []string{"a"}},
+		{"another finding", []pick{candidate("a", 1, 1, "filter.a", "f2")}, nil},
+		{"most checks have passed", []pick{candidate("a", 1, 2, "filter.a", "f1")}, nil},
+		{"one of two", []pick{candidate("a", 1, 1, "filter.a", "f1"), candidate("b", 1, 0, "filter.a", "f1")}, nil},
+		{"the other one is improbable", []pick{candidate("a", 1, 1, "filter.a", "f1"), candidate("b", 1, 9, "filter.a", "f1")}, []string{"a"}},
+		{"one request of all", []pick{candidate("a", 1, 1, "traffic.a", "t1")}, nil},
+		{"two requests of all", []pick{candidate("a", 1, 1, "traffic.b", "t2", "t3")}, []string{"a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, faultsOf(partlyHidden(nil, c.candidates, shown))) })
+	}
+}
+
 // TestMostlyKnown_Share checks the share of the symptoms that must be those of known faults.
 func TestMostlyKnown_Share(t *testing.T) {
 	symptoms, s := observedBy("fault", missed("filter.a"), missed("filter.b"), missed("filter.c"))

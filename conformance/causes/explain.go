@@ -31,7 +31,8 @@ type pick struct {
 	certain int
 	// same is the number of symptoms with a fingerprint of the signature. other is the number of symptoms that have other fingerprints only.
 	same, other int
-	// foreign is the number of the symptoms in other of which another signature has a fingerprint.
+	// foreign is the number of the symptoms in other that are probably those of another fault: another signature has one of their
+	// fingerprints, or the requests succeed with a wrong value that the fault does not produce.
 	foreign int
 	// hidden is set by partlyHidden.
 	hidden bool
@@ -65,12 +66,14 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 			case symptoms[c] != nil:
 				p.symptoms[c] = true
 				switch {
+				case common(symptoms[c].generatedFingerprints(), s.Fingerprints[c]) > 0:
+					p.same++
 				case fingerprints[c] == nil:
 				case common(fingerprints[c], s.Fingerprints[c]) > 0:
 					p.same++
 				case !collects(c) && !unsteady:
 					p.other++
-					if common(fingerprints[c], all[c]) > 0 {
+					if common(fingerprints[c], all[c]) > 0 || symptoms[c].kind() == wrongValue {
 						p.foreign++
 					}
 				}
@@ -132,7 +135,7 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		case best < 0:
 			if known {
 				chosen = unite(chosen, candidates)
-				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprints, all)...)
+				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprints)...)
 			}
 			return reduce(chosen, known)
 		}

@@ -35,6 +35,20 @@ func (s *symptom) fingerprints() []string {
 	if varies(s.check.ID) {
 		return nil
 	}
+	return s.hashes()
+}
+
+// generatedFingerprints returns the fingerprints of the findings of a check that generates its requests, as fingerprints does for other
+// checks. It returns nil for another check, and for a run with another seed than the runs behind the signatures, because the requests differ.
+func (s *symptom) generatedFingerprints() []string {
+	if observes[s.check.ID] == nil || !s.seeded {
+		return nil
+	}
+	return s.hashes()
+}
+
+// hashes returns the fingerprints of the findings, whatever the check, sorted and without duplicates.
+func (s *symptom) hashes() []string {
 	var out []string
 	for _, e := range s.evidence {
 		out = append(out, e.fingerprint())

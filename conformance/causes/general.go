@@ -47,6 +47,13 @@ var generals = []general{
 			method, _, _ := strings.Cut(e.endpoint, " ")
 			return method
 		},
+		// A target that closes connections at random has no fault in these requests.
+		applies: func(_, all []*symptom) bool {
+			return !slices.ContainsFunc(all, func(s *symptom) bool {
+				_, e := s.shown()
+				return s.check.ID == anyUnsteady && closed.MatchString(e.got)
+			})
+		},
 		text: func(symptoms []*symptom, method string) generalText {
 			return generalText{
 				headline: join(endpointsOf(symptoms, method)) + ": the server closes the connection without a response",
@@ -172,6 +179,9 @@ var generals = []general{
 		},
 	},
 }
+
+// anyUnsteady is the check that has findings about each request that fails and then succeeds when it is repeated.
+const anyUnsteady = "steadiness.responses"
 
 // completeResponse is what the suite expects of every request; see [conformance.T].
 const completeResponse = "a complete HTTP response"

@@ -50,3 +50,21 @@ func TestGeneral_SmallPart(t *testing.T) {
 		})
 	}
 }
+
+// TestGeneral_ClosedConnection checks that a closed connection is a fault of the request only if the target does not also close connections of
+// requests that succeed when they are repeated.
+func TestGeneral_ClosedConnection(t *testing.T) {
+	const got = "the connection was closed before the end of the response"
+	request := shown{check: "concurrency.add-members", want: completeResponse, got: got, exchange: sent("PATCH", "/Groups/1", 0, "")}
+	atRandom := shown{check: anyUnsteady, got: got, exchange: sent("GET", "/Users", 200, "")}
+	causes := func(shown ...shown) []string {
+		var symptoms []*symptom
+		for _, s := range shown {
+			symptoms = append(symptoms, s.symptom())
+		}
+		return groupTexts(groupsOf(symptoms, nil, nil, newLinker(symptoms, together{}), map[string]int{}))
+	}
+	require.Equal(t, []string{"concurrency.add-members steadiness.responses"}, causes(request, atRandom))
+	atRandom.got = "503"
+	require.Equal(t, []string{"concurrency.add-members", "steadiness.responses"}, causes(request, atRandom))
+}

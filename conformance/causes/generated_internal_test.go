@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
 )
 
 // TestGroup_PutsComparisonLast checks that a check that compares two responses does not describe a cause if another check does.
@@ -11,4 +14,53 @@ func TestGroup_PutsComparisonLast(t *testing.T) {
 	g := &group{checks: []string{"oracle.equivalences", "oracle.filter"}}
 	g.putGeneratedLast()
 	assert.Equal(t, []string{"oracle.filter", "oracle.equivalences"}, g.checks)
+}
+
+// TestGenerated_AmongKnownFaults checks that a known fault that only generated requests show is a cause among other known faults if it is
+// proved, which only a run with the seed of the signatures can do.
+func TestGenerated_AmongKnownFaults(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		seeded, proved bool
+		want           []string
+	}{
+		{"proved", true, true, []string{"filter.eq", "oracle.filter"}},
+		{"another finding than that of the fault", true, false, []string{"filter.eq oracle.filter"}},
+		{"another seed", false, false, []string{"filter.eq", "oracle.filter"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := shown{check: "oracle.filter"}.symptom()
+			s.seeded = c.seeded
+			groups := []*group{{checks: []string{"filter.eq"}}, {checks: []string{"oracle.filter"}, exact: true, proved: c.proved}}
+			require.Equal(t, c.want, groupTexts(attachGenerated(groups, map[string]*symptom{"oracle.filter": s}, true)))
+		})
+	}
+}
+
+// TestExplain_GeneratedFingerprints checks that a finding of a generated request proves a known fault, if the run has the seed of the
+// signatures and all checks of the known fault generate their requests.
+func TestExplain_GeneratedFingerprints(t *testing.T) {
+	check := conformance.Check{ID: "oracle.filter"}
+	result := func(seed uint64, what string, others ...conformance.CheckResult) *conformance.Result {
+		finding := conformance.Finding{Outcome: conformance.Fail, What: what, Want: "all", Got: "none"}
+		checks := append(others, conformance.CheckResult{Check: check, Outcome: conformance.Fail, Findings: []conformance.Finding{finding}})
+		return &conformance.Result{Seed: seed, Checks: checks}
+	}
+	known := NewSignatures(map[string]Observed{"oracle.a-fault": Observe(result(conformance.DefaultSeed, "a or b"))})
+	proved := func(seed uint64, what string) bool {
+		symptoms := map[string]*symptom{}
+		for _, s := range symptomsOf(result(seed, what)) {
+			symptoms[s.check.ID] = s
+		}
+		picks := explain(symptoms, nil, known)
+		require.Len(t, picks, 1)
+		return picks[0].proved()
+	}
+	require.True(t, proved(conformance.DefaultSeed, "a or b"))
+	require.False(t, proved(conformance.DefaultSeed, "a and b"))
+	require.False(t, proved(conformance.DefaultSeed+1, "a or b"), "the seed differs")
+
+	plain := conformance.CheckResult{Check: conformance.Check{ID: "filter.or"}, Outcome: conformance.Fail,
+		Findings: []conformance.Finding{{Outcome: conformance.Fail, What: "c"}}}
+	require.NotContains(t, Observe(result(conformance.DefaultSeed, "a or b", plain)).Fingerprints, check.ID)
 }

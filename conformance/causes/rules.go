@@ -32,6 +32,17 @@ func Rules() []Rule {
 			}),
 		},
 		{
+			ID:       "closed-connection",
+			Evidence: "a connection that the target closes before the end of the response",
+			Weight:   1,
+			keys: each(func(e evidence) string {
+				if !closed.MatchString(e.got) {
+					return ""
+				}
+				return "closed"
+			}),
+		},
+		{
 			ID:       "server-error",
 			Evidence: "a status of 500 or more for requests with one method to one endpoint",
 			Weight:   1,
@@ -137,34 +148,28 @@ func features(id string) []string {
 
 // attachGenerated moves the groups that consist of checks with generated requests to the group with the most checks of the features that
 // these requests test: each fault of a feature can be the reason for the finding of such a check. Without such a group, a group remains.
-// A single group that is exactly a known fault remains, too: it may be a fault that only generated requests show, which is unlikely for
-// several groups.
-func attachGenerated(groups []*group) []*group {
-	generated := func(g *group) bool {
-		return !slices.ContainsFunc(g.checks, func(id string) bool { return observes[id] == nil })
-	}
-	var out []*group
+// A group that is exactly a known fault can remain, too: it may be a fault that only generated requests show. If known is set, most symptoms
+// are those of known faults, and the group remains if it is proved. If the run has another seed than the signatures, so that nothing can be
+// proved, or known is not set, it remains if it is the only one: several such faults are unlikely.
+func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*group {
+	var out, generated []*group
 	for _, g := range groups {
-		if !generated(g) {
+		if allGenerated(g.checks) && !(known && g.proved) {
+			generated = append(generated, g)
+		} else {
 			out = append(out, g)
 		}
 	}
-	if single := slices.IndexFunc(groups, generated); len(groups)-len(out) == 1 && groups[single].exact {
+	if len(generated) == 1 && generated[0].exact && !(known && byID[generated[0].checks[0]].seeded) {
 		return groups
 	}
 	plain := slices.Clone(out)
-	for _, g := range groups {
-		if !generated(g) {
-			continue
-		}
+	for _, g := range generated {
 		to := most(plain, func(other *group) int {
-			n := 0
-			for _, id := range other.checks {
-				if slices.ContainsFunc(g.checks, func(own string) bool { return observes[id] == nil && common(features(own), features(id)) > 0 }) {
-					n++
-				}
-			}
-			return n
+			return number(other.checks, func(id string) bool {
+				return observes[id] == nil &&
+					slices.ContainsFunc(g.checks, func(own string) bool { return common(features(own), features(id)) > 0 })
+			})
 		})
 		if to < 0 {
 			out = append(out, g)
@@ -174,6 +179,11 @@ func attachGenerated(groups []*group) []*group {
 		plain[to].blocks = append(plain[to].blocks, g.blocks...)
 	}
 	return out
+}
+
+// allGenerated reports whether all checks generate their requests.
+func allGenerated(checks []string) bool {
+	return !slices.ContainsFunc(checks, func(id string) bool { return observes[id] == nil })
 }
 
 // each returns the keys of all findings of a symptom. It omits empty keys.

@@ -37,6 +37,11 @@ func TestRules_Link(t *testing.T) {
 			shown{check: "b.two", what: "y", exchange: same},
 			shown{check: "b.two", what: "y", exchange: sent("GET", "/Users/1", 200, "")},
 		},
+		"closed-connection": {
+			shown{check: "a.one", want: completeResponse, got: "the connection was closed before the end", exchange: sent("PUT", "/Users/1", 0, "")},
+			shown{check: "steadiness.responses", got: "the connection was closed before the end", exchange: sent("GET", "/Users", 200, "")},
+			shown{check: "b.two", want: completeResponse, got: "no response within 10 s", exchange: sent("GET", "/Users", 0, "")},
+		},
 		"server-error": {
 			shown{check: "a.one", exchange: sent("PATCH", "/Users/1", 500, "")},
 			shown{check: "b.two", exchange: sent("PATCH", "/Users/2?attributes=id", 503, "")},

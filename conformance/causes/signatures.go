@@ -22,8 +22,8 @@ type Signature struct {
 	// Faults are the ids of the mutants with this signature, and those of quirks, which start with "quirk.", sorted.
 	Faults []string
 	// Fingerprints has for each check the fingerprints of its findings about these faults, sorted. A fingerprint is a short hash of the kind
-	// of request, the response and the wrong value. The findings of a check that generates its requests or sends concurrent ones have no
-	// fingerprints.
+	// of request, the response and the wrong value. The findings of a check that sends concurrent requests have no fingerprints, and those of
+	// a check that generates its requests have some only if all checks of the signature do so.
 	Fingerprints map[string][]string
 }
 
@@ -122,6 +122,11 @@ func Observe(r *conformance.Result) Observed {
 	for _, s := range symptomsOf(r) {
 		o.Complaints = append(o.Complaints, s.check.ID)
 		o.Fingerprints = withFingerprints(o.Fingerprints, s.check.ID, s.fingerprints())
+	}
+	if allGenerated(o.Complaints) {
+		for _, s := range symptomsOf(r) {
+			o.Fingerprints = withFingerprints(o.Fingerprints, s.check.ID, s.generatedFingerprints())
+		}
 	}
 	for _, b := range blockedOf(r) {
 		o.Blocked = append(o.Blocked, b.checks...)

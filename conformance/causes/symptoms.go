@@ -18,6 +18,8 @@ type symptom struct {
 	findings []conformance.Finding
 	// evidence has the evidence of each finding, in the same order.
 	evidence []evidence
+	// seeded is set if the run had the default seed, as the runs behind the signatures: checks that generate their requests sent the same ones.
+	seeded bool
 }
 
 // evidence is what a finding shows, without the names and ids of the run.
@@ -50,7 +52,7 @@ func symptomsOf(r *conformance.Result) []*symptom {
 		if flows[c.Check.Area()] {
 			continue
 		}
-		s := &symptom{check: c.Check}
+		s := &symptom{check: c.Check, seeded: r.Seed == conformance.DefaultSeed}
 		for _, f := range c.Findings {
 			if f.Waiver == nil && (f.Outcome == conformance.Fail || f.Outcome == conformance.Warn) {
 				s.findings = append(s.findings, f)

@@ -122,11 +122,11 @@ func TestGenerated_Attached(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{"filter.eq oracle.filter", "patch.order oracle.patch", "oracle.sort"},
-		texts(attachGenerated(groups("filter.eq", "oracle.filter", "patch.order", "oracle.patch", "oracle.sort"))))
-	require.Equal(t, []string{"filter.eq oracle.filter"}, texts(attachGenerated(groups("filter.eq", "oracle.filter"))))
+		texts(attachGenerated(groups("filter.eq", "oracle.filter", "patch.order", "oracle.patch", "oracle.sort"), nil, false)))
+	require.Equal(t, []string{"filter.eq oracle.filter"}, texts(attachGenerated(groups("filter.eq", "oracle.filter"), nil, false)))
 	known := groups("filter.eq", "oracle.filter")
 	known[1].exact = true
-	require.Equal(t, []string{"filter.eq", "oracle.filter"}, texts(attachGenerated(known)))
+	require.Equal(t, []string{"filter.eq", "oracle.filter"}, texts(attachGenerated(known, nil, false)))
 }
 
 // TestEvidence_ExceptionsDiffer checks that the details of different exceptions differ, and that other details ignore quoted values.
