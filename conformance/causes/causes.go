@@ -220,7 +220,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	out = append(apart, gatherTopics(splitErrors(mergeBroad(broadRules, out, symptoms), symptoms), symptoms, passed)...)
 	out = attachGenerated(out, byID, known)
 	if known {
-		out = attachCollected(out, l)
+		out = attachCollected(out, byID, l)
 	} else {
 		out = mergeOperators(out, byID)
 	}

@@ -86,6 +86,10 @@ func unite(chosen, candidates []pick) []pick {
 	return chosen
 }
 
+// minCollected is the least number of fingerprints of a known fault that show it if the check evaluates the requests of all checks: a single
+// request can show the effect of several faults together.
+const minCollected = 2
+
 // partlyHidden returns the candidates that explain a finding which no chosen pick predicts, although half of their checks have passed: no
 // other candidate explains it, and all findings with other fingerprints are those of other known faults. Another fault, such as errors in
 // another form, hides the rest of such a fault. fingerprints are those of the symptoms.
@@ -107,8 +111,8 @@ func partlyHidden(chosen, candidates []pick, fingerprints map[string][]string) [
 		}
 		for id := range p.symptoms {
 			own := p.signature.Fingerprints[id]
-			if count[id] > 0 || collects(id) && common(fingerprints[id], own) < 2 {
-				continue // a single request of a check that evaluates all of them can show several faults together
+			if count[id] > 0 || collects(id) && common(fingerprints[id], own) < minCollected {
+				continue
 			}
 			if slices.ContainsFunc(fingerprints[id], func(f string) bool { return slices.Contains(own, f) && explained[id+f] == 1 }) {
 				p.hidden = true
@@ -264,11 +268,13 @@ func (g *group) takePlain(p pick, owner map[string]*group, frequency map[string]
 // evaluates the requests of all checks.
 func weak(id string) bool { return varies(id) || collects(id) }
 
-// attachCollected moves groups to the group with the strongest link, if there is one. It moves the groups that are no known fault for sure
-// and consist only of checks that evaluate the requests of all checks: their findings are effects of other faults.
-func attachCollected(groups []*group, l *linker) []*group {
+// attachCollected moves groups to the group with the strongest link, if there is one. It moves the groups that consist only of checks that
+// evaluate the requests of all checks, unless they are known faults: their findings are effects of other faults.
+func attachCollected(groups []*group, byID map[string]*symptom, l *linker) []*group {
 	collected := func(g *group) bool {
-		return !g.exact && !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool { return !collects(id) })
+		return !g.exact && !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool {
+			return !collects(id) || common(byID[id].fingerprints(), g.fingerprints[id]) >= minCollected
+		})
 	}
 	var out []*group
 	for _, g := range groups {

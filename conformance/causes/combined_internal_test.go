@@ -204,12 +204,20 @@ func TestCollected_Attached(t *testing.T) {
 	read := shown{check: "read.by-id", what: "id", got: "nothing", exchange: sent("GET", "/Users/1", 200, "")}
 	collecting := shown{check: "traffic.id", what: "an id", got: "none", exchange: sent("GET", "/Users/2", 200, "")}
 	symptoms := []*symptom{read.symptom(), missed("filter.a").symptom(), collecting.symptom()}
-	attach := func(proved bool) []string {
-		groups := []*group{{checks: []string{"filter.a"}}, {checks: []string{"read.by-id"}}, {checks: []string{"traffic.id"}, proved: proved}}
-		return groupTexts(attachCollected(groups, newLinker(symptoms, together{})))
+	second := shown{check: "traffic.id", what: "an id", got: "none", exchange: sent("PUT", "/Users/2", 200, "")}.symptom()
+	symptoms[2].evidence = append(symptoms[2].evidence, second.evidence...)
+	byID := map[string]*symptom{"filter.a": symptoms[1], "read.by-id": symptoms[0], "traffic.id": symptoms[2]}
+	attach := func(proved bool, fingerprints ...string) []string {
+		groups := []*group{{checks: []string{"filter.a"}}, {checks: []string{"read.by-id"}}, {checks: []string{"traffic.id"}, proved: proved,
+			fingerprints: map[string][]string{"traffic.id": fingerprints}}}
+		return groupTexts(attachCollected(groups, byID, newLinker(symptoms, together{})))
 	}
+	apart := []string{"filter.a", "read.by-id", "traffic.id"}
 	require.Equal(t, []string{"filter.a", "read.by-id traffic.id"}, attach(false))
-	require.Equal(t, []string{"filter.a", "read.by-id", "traffic.id"}, attach(true))
+	require.Equal(t, apart, attach(true))
+	own := byID["traffic.id"].fingerprints()
+	require.Equal(t, []string{"filter.a", "read.by-id traffic.id"}, attach(false, own[0]), "one request")
+	require.Equal(t, apart, attach(false, own...), "two requests")
 }
 
 // TestServerErrors_Proved checks that the check of all server errors remains in the group of a known fault that has no other symptom, if

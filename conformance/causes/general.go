@@ -295,7 +295,8 @@ func gatherGeneral(groups []*group, symptoms []*symptom, known bool) []*group {
 		}
 		for _, key := range slices.Sorted(maps.Keys(byKey)) {
 			own := byKey[key]
-			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) || smallPart(own, groups, known) {
+			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) || smallPart(own, groups, known) ||
+				known && knownApart(own, groups) {
 				continue
 			}
 			slices.SortStableFunc(own, func(a, b *symptom) int { return fault.rank(a) - fault.rank(b) })
@@ -337,6 +338,22 @@ func smallPart(own []*symptom, groups []*group, known bool) bool {
 		return (g.exact || known && g.sure) && 2*len(own) <= len(g.checks) &&
 			!slices.ContainsFunc(own, func(s *symptom) bool { return !g.predicted[s.check.ID] || !slices.Contains(g.checks, s.check.ID) })
 	})
+}
+
+// knownApart reports whether several proved faults predict the symptoms, each some of them.
+func knownApart(own []*symptom, groups []*group) bool {
+	faults := 0
+	for _, g := range groups {
+		mine := slices.DeleteFunc(slices.Clone(own), func(s *symptom) bool { return !slices.Contains(g.checks, s.check.ID) })
+		if len(mine) == 0 {
+			continue
+		}
+		if !g.proved || slices.ContainsFunc(mine, func(s *symptom) bool { return !g.predicted[s.check.ID] }) {
+			return false
+		}
+		faults++
+	}
+	return faults > 1
 }
 
 // rank returns the position of a symptom among the telling checks.

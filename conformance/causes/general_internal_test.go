@@ -68,3 +68,22 @@ func TestGeneral_ClosedConnection(t *testing.T) {
 	atRandom.got = "503"
 	require.Equal(t, []string{"concurrency.add-members", "steadiness.responses"}, causes(request, atRandom))
 }
+
+// TestGeneral_KnownFaultsApart checks that a general fault does not combine several proved faults that explain all its findings.
+func TestGeneral_KnownFaultsApart(t *testing.T) {
+	var symptoms []*symptom
+	for _, id := range []string{"projection.list", "me.projection"} {
+		f := conformance.Finding{Outcome: conformance.Fail, What: "further members of a user", Want: "none", Got: `["meta"]`}
+		symptoms = append(symptoms, &symptom{check: conformance.Check{ID: id}, findings: []conformance.Finding{f}, evidence: []evidence{evidenceOf(f, "")}})
+	}
+	groups := func(proved, known bool) []string {
+		var out []*group
+		for _, s := range symptoms {
+			out = append(out, &group{checks: []string{s.check.ID}, proved: proved, predicted: map[string]bool{s.check.ID: true}})
+		}
+		return groupTexts(gatherGeneral(out, symptoms, known))
+	}
+	require.Equal(t, []string{"me.projection", "projection.list"}, groups(true, true))
+	require.Equal(t, []string{"me.projection projection.list"}, groups(false, true))
+	require.Equal(t, []string{"me.projection projection.list"}, groups(true, false))
+}
