@@ -179,14 +179,21 @@ func (s symptom) sentForm(fix string) string {
 	if media := s.step.Header.Get("Content-Type"); media != "" && media != scim.MediaType && !strings.Contains(fix, media) {
 		text += " The client sends the Content-Type " + media + ": accept it in addition to " + scim.MediaType + "."
 	}
-	operations, _ := s.step.Body["Operations"].([]Doc)
-	for _, operation := range operations {
-		kind, _ := operation["op"].(string)
-		if kind != strings.ToLower(kind) && aboutOp.Match(s.res.Body) && !strings.Contains(fix, "case-insensitiv") {
-			return text + fmt.Sprintf(" The client sends the op %q: compare op case-insensitively.", kind)
-		}
+	if op := s.step.unusualOp(); op != "" && aboutOp.Match(s.res.Body) && !strings.Contains(fix, "case-insensitiv") {
+		text += fmt.Sprintf(" The client sends the op %q: compare op case-insensitively.", op)
 	}
 	return text
+}
+
+// unusualOp returns the first op of a PATCH that is not in lower case, "" if there is none.
+func (s Step) unusualOp() string {
+	operations, _ := s.Body["Operations"].([]Doc)
+	for _, operation := range operations {
+		if kind, _ := operation["op"].(string); kind != strings.ToLower(kind) {
+			return kind
+		}
+	}
+	return ""
 }
 
 // aboutOp matches a message about the op of an operation.
@@ -387,6 +394,9 @@ func (t *clientSession) settleEffects(results []CheckResult) {
 			}
 			results[i].Check.Why = "The target reports success and changes nothing. " + t.outline.Steps[i].Why
 			results[i].Check.Fix = "Apply " + request + ": the target returns a success status, and the resource remains unchanged."
+			if op := t.outline.Steps[i].unusualOp(); op != "" {
+				results[i].Check.Fix += fmt.Sprintf(" The client sends the op %q: if the target applies the op in lower case, ignore its case.", op)
+			}
 		}
 	}
 }

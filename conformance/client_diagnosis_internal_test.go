@@ -22,3 +22,19 @@ func TestSymptom_NamesSentForm(t *testing.T) {
 	rejected.Status = http.StatusNotFound
 	require.Empty(t, s.sentForm("Add the members."))
 }
+
+// TestSettleEffects_NamesOp checks that the fix of steps whose PATCH requests change nothing names an op that is not in lower case, because
+// the target may ignore only this spelling.
+func TestSettleEffects_NamesOp(t *testing.T) {
+	fix := func(op string) string {
+		step := Step{Method: http.MethodPatch, Path: "/Groups/${group}", Body: Doc{"Operations": []Doc{{"op": op}}}}
+		s := &clientSession{outline: ClientFlow{Steps: []Step{step, step}}}
+		s.writes = map[string]*effects{"PATCH of groups": {without: []int{0, 1}}}
+		results := make([]CheckResult, 2)
+		s.settleEffects(results)
+		return results[1].Check.Fix
+	}
+	require.Contains(t, fix("Replace"), `Apply PATCH of groups: the target returns a success status, and the resource remains unchanged. `+
+		`The client sends the op "Replace"`)
+	require.NotContains(t, fix("replace"), "The client sends the op")
+}
