@@ -42,6 +42,7 @@ type flag struct {
 	Help    string
 	Value   string   // placeholder of the value; "" for a switch
 	Values  []string // the permitted values, or the usual ones, if the flag has a list of them
+	List    bool     // the value is a list of Values, separated by commas
 	File    bool     // the value is a path
 	Default string
 	Envs    []string
@@ -77,6 +78,7 @@ func commandOf(n *kong.Node, path string, lists map[string][]string) command {
 		if !f.IsBool() && !f.IsCounter() {
 			out.Value = cmp.Or(f.PlaceHolder, strings.ToUpper(f.Name))
 			out.Values = valuesOf(f.Value, lists)
+			out.List = f.IsSlice() && f.Tag.Sep == ',' && len(out.Values) > 0
 		}
 		c.Flags = append(c.Flags, out)
 	}

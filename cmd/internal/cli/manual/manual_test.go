@@ -21,13 +21,14 @@ import (
 type grammar struct {
 	Serve struct {
 		Scim struct {
-			Policy string `enum:"any,private,public" default:"any" help:"Permitted addresses: it's a \"policy\"."`
-			Key    string `placeholder:"FILE" help:"File with a key."`
-			Quiet  bool   `short:"q" help:".Prints nothing, and 'no' errors."`
-			Secret string `hidden:""`
-			Fault  string `complete:"@quirks" help:"A list."`
-			Grade  string `complete:"must,may" help:"A level."`
-			Script string `complete:"@quirks" placeholder:"NAME|FILE" help:"A name or a file."`
+			Policy string   `enum:"any,private,public" default:"any" help:"Permitted addresses: it's a \"policy\"."`
+			Key    string   `placeholder:"FILE" help:"File with a key."`
+			Quiet  bool     `short:"q" help:".Prints nothing, and 'no' errors."`
+			Secret string   `hidden:""`
+			Fault  string   `complete:"@quirks" help:"A list."`
+			Grade  string   `complete:"must,may" help:"A level."`
+			Skip   []string `complete:"@quirks" help:"Several."`
+			Script string   `complete:"@quirks" placeholder:"NAME|FILE" help:"A name or a file."`
 		} `cmd:"" help:"Run a server. It has no state."`
 		Hidden struct{} `cmd:"" hidden:""`
 	} `cmd:"" help:"Run one component."`
@@ -73,6 +74,8 @@ var completions = []struct {
 	{[]string{"serve", "scim", "--grade", "m"}, []string{"may", "must"}},
 	{[]string{"serve", "scim", "--script", "no-p"}, []string{"no-patch", "no-put"}},
 	{[]string{"serve", "scim", "--script", "go.m"}, []string{"go.mod"}},
+	{[]string{"serve", "scim", "--skip", "no-pu"}, []string{"no-put"}},
+	{[]string{"serve", "scim", "--skip", "no-put,no-pa"}, []string{"no-put,no-patch"}},
 	{[]string{"paint", ""}, []string{"green", "red"}},
 	{[]string{"serve", "scim", "--secret"}, nil},
 	{[]string{"serve", "hid"}, nil},
@@ -126,14 +129,14 @@ func TestCompletion_Zsh(t *testing.T) {
 // the functions of the completion system of zsh, which works only in an interactive shell: each prints what it would offer.
 const zshFirstTab = `fpath=($1 $fpath); shift
 autoload -U _tool-x
-offer() { local w; for w in "$@"; do [[ $w != ${PREFIX}* ]] || print -r -- "$w"; done }
+offer() { local w; for w in "$@"; do [[ $w != ${PREFIX}* ]] || print -r -- "$IPREFIX$w"; done }
 _describe() {
   local a end; local -a list
   [[ "$*" != *'-S ='* ]] || end='='
   for a in "$@"; do case $a in flags|switches|commands) list=("${(@P)a}"); list=(${list%%:*}); offer ${^list}$end ;; esac; done
 }
 compadd() { shift; offer "$@" }
-compset() { PREFIX=${PREFIX#*=} }
+compset() { local rest=${PREFIX##${~2}}; IPREFIX+=${PREFIX%$rest}; PREFIX=$rest }
 _files() { print -rl -- ${PREFIX}*(N) }
 _message() { :; }
 words=(tool-x "$@"); CURRENT=$#words; PREFIX=$words[CURRENT]

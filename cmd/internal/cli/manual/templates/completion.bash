@@ -23,7 +23,10 @@ _{{.ID}}() {
 {{- range $c := .All}}{{range $f := $c.Flags}}{{if $f.Value}}
     {{if $c.Path}}{{printf " %s %s" $c.Path $f.Name | quote}}{{else}}*{{printf " %s" $f.Name | quote}}{{end}})
 {{- if or $f.Values $f.File}}
-      COMPREPLY=($(compgen{{if $f.Values}} -W {{join $f.Values | quote}}{{end}}{{if $f.File}} -f{{end}} -- "$current"))
+      COMPREPLY=($(compgen{{if $f.Values}} -W {{join $f.Values | quote}}{{end}}{{if $f.File}} -f{{end}} -- "{{if $f.List}}${current##*,}{{else}}$current{{end}}"))
+{{- end}}
+{{- if $f.List}}
+      [[ $current != *,* ]] || COMPREPLY=("${COMPREPLY[@]/#/${current%,*},}")
 {{- end}}
       return ;;
 {{- end}}{{end}}{{end}}

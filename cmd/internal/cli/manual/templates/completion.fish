@@ -12,6 +12,14 @@ function __{{.ID}}_command
   set -l path (string join ' ' -- $command)
   test "$path" = "$argv[1]"
 end
+# offers each value behind the ones that the word has, with a comma between two
+function __{{.ID}}_list
+  set -l word (string replace -r '^--[^=]*=' '' -- (commandline -ct))
+  set -l before (string match -r '^.*,' -- $word)
+  for value in $argv
+    echo "$before$value"
+  end
+end
 complete -c {{.Program}} -f
 {{- range $c := .All}}
 {{- range .Commands}}
@@ -22,7 +30,7 @@ complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID .Path | quote}} -a 
 {{- end}}
 {{- range .Flags}}
 complete -c {{$.Program}}{{if $c.Path}} -n {{printf "__%s_command %q" $.ID $c.Path | quote}}{{end}} -l {{slice .Name 2}}
-{{- if .Value}} -{{if .File}}rF{{else}}x{{end}}{{if .Values}}a {{join .Values | quote}}{{end}}{{end}} -d {{sentence .Help | quote}}
+{{- if .Value}} -{{if .File}}rF{{else}}x{{end}}{{if .List}}a {{printf "(__%s_list %s)" $.ID (join .Values) | quote}}{{else if .Values}}a {{join .Values | quote}}{{end}}{{end}} -d {{sentence .Help | quote}}
 {{- end}}
 {{- if .Files}}
 complete -c {{$.Program}} -n {{printf "__%s_command %q" $.ID .Path | quote}} -F

@@ -22,6 +22,9 @@ _{{.ID}}() {
   case "$command $flag" in
 {{- range $c := .All}}{{range $f := $c.Flags}}{{if $f.Value}}
     {{if $c.Path}}{{printf " %s %s" $c.Path $f.Name | quote}}{{else}}*{{printf " %s" $f.Name | quote}}{{end}})
+{{- if $f.List}}
+      compset -P '*,'
+{{- end}}
 {{- if $f.Values}}
       compadd -- {{range $f.Values}}{{quote .}} {{end}}
 {{- end}}
