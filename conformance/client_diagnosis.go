@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -179,7 +180,7 @@ func (s symptom) sentForm(fix string) string {
 	if media := s.step.Header.Get("Content-Type"); media != "" && media != scim.MediaType && !strings.Contains(fix, media) {
 		text += " The client sends the Content-Type " + media + ": accept it in addition to " + scim.MediaType + "."
 	}
-	if op := s.step.unusualOp(); op != "" && aboutOp.Match(s.res.Body) && !strings.Contains(fix, "case-insensitiv") {
+	if op := s.step.unusualOp(); op != "" && blames(s.res.Body, op) && !strings.Contains(fix, "case-insensitiv") {
 		text += fmt.Sprintf(" The client sends the op %q: compare op case-insensitively.", op)
 	}
 	return text
@@ -196,8 +197,18 @@ func (s Step) unusualOp() string {
 	return ""
 }
 
-// aboutOp matches a message about the op of an operation.
-var aboutOp = regexp.MustCompile(`(?i)\bop\b|\boperation\b`)
+var (
+	// namesOp matches a message that contains the word op or operation.
+	namesOp = regexp.MustCompile(`(?i)\bop\b|\boperation\b`)
+	// rejectsOp matches a message that says that the target does not know an op.
+	rejectsOp = regexp.MustCompile(`(?i)\b(?:unknown|unsupported|unrecogni[sz]ed)\W+(?:patch\W+)?op(?:eration)?\b|\bop\b.{0,40}\bone of\b`)
+)
+
+// blames reports whether a message says that the target does not know the op of the client: it says so, or it quotes the op as the client
+// has sent it. A message that has the op in lower case is about another part of the operation, because the target has understood the op.
+func blames(message []byte, op string) bool {
+	return rejectsOp.Match(message) || namesOp.Match(message) && bytes.Contains(message, []byte(op))
+}
 
 // code returns the status of the response if the symptom is that the client does not accept the status, otherwise 0.
 func (s symptom) code() int {

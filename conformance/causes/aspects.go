@@ -19,8 +19,8 @@ var (
 )
 
 // separate moves the symptoms that differ in the aspect from most symptoms of their group into groups of their own. Checks that generate
-// their requests remain, and so do general faults and proved groups. From a group that is exactly a known fault, only the symptoms leave that
-// have a finding which the known fault does not have. If their checks evaluate the requests of all checks, they remain: they also have
+// their requests remain, and so do general faults and proved groups. From a group that is exactly a known fault, only the symptoms leave
+// that have a finding which the known fault does not have. If their checks evaluate the requests of all checks, they remain: they also have
 // findings about other faults.
 func (a aspect) separate(groups []*group, byID map[string]*symptom) []*group {
 	var apart []*group

@@ -86,8 +86,8 @@ func unite(chosen, candidates []pick) []pick {
 	return chosen
 }
 
-// minCollected is the least number of fingerprints of a known fault that show it if the check evaluates the requests of all checks: a single
-// request can show the effect of several faults together.
+// minCollected is the least number of fingerprints of a known fault that show it if the check evaluates the requests of all checks: a
+// single request can show the effect of several faults together.
 const minCollected = 2
 
 // partlyHidden returns the candidates that explain a finding which no chosen pick predicts, although half of their checks have passed: no

@@ -39,7 +39,7 @@ func (s *symptom) fingerprints() []string {
 }
 
 // generatedFingerprints returns the fingerprints of the findings of a check that generates its requests, as fingerprints does for other
-// checks. It returns nil for another check, and for a run with another seed than the runs behind the signatures, because the requests differ.
+// checks. It returns nil for another check, and for a run with another seed than the runs behind the signatures, whose requests differ.
 func (s *symptom) generatedFingerprints() []string {
 	if observes[s.check.ID] == nil || !s.seeded {
 		return nil

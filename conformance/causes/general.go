@@ -296,7 +296,7 @@ func gatherGeneral(groups []*group, symptoms []*symptom, known bool) []*group {
 		for _, key := range slices.Sorted(maps.Keys(byKey)) {
 			own := byKey[key]
 			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) || smallPart(own, groups, known) ||
-				known && knownApart(own, groups) {
+				known && 10*len(own) <= len(symptoms) && knownApart(own, groups) {
 				continue
 			}
 			slices.SortStableFunc(own, func(a, b *symptom) int { return fault.rank(a) - fault.rank(b) })
@@ -340,7 +340,8 @@ func smallPart(own []*symptom, groups []*group, known bool) bool {
 	})
 }
 
-// knownApart reports whether several proved faults predict the symptoms, each some of them.
+// knownApart reports whether several proved faults predict the symptoms, each some of them. If the symptoms are a small part of those of a
+// run with mostly known faults, these faults are a more probable explanation than a general one.
 func knownApart(own []*symptom, groups []*group) bool {
 	faults := 0
 	for _, g := range groups {

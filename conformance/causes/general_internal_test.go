@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -51,8 +52,8 @@ func TestGeneral_SmallPart(t *testing.T) {
 	}
 }
 
-// TestGeneral_ClosedConnection checks that a closed connection is a fault of the request only if the target does not also close connections of
-// requests that succeed when they are repeated.
+// TestGeneral_ClosedConnection checks that a closed connection is a fault of the request only if the target does not also close connections
+// of requests that succeed when they are repeated.
 func TestGeneral_ClosedConnection(t *testing.T) {
 	const got = "the connection was closed before the end of the response"
 	request := shown{check: "concurrency.add-members", want: completeResponse, got: got, exchange: sent("PATCH", "/Groups/1", 0, "")}
@@ -74,16 +75,22 @@ func TestGeneral_KnownFaultsApart(t *testing.T) {
 	var symptoms []*symptom
 	for _, id := range []string{"projection.list", "me.projection"} {
 		f := conformance.Finding{Outcome: conformance.Fail, What: "further members of a user", Want: "none", Got: `["meta"]`}
-		symptoms = append(symptoms, &symptom{check: conformance.Check{ID: id}, findings: []conformance.Finding{f}, evidence: []evidence{evidenceOf(f, "")}})
+		s := &symptom{check: conformance.Check{ID: id}, findings: []conformance.Finding{f}, evidence: []evidence{evidenceOf(f, "")}}
+		symptoms = append(symptoms, s)
 	}
-	groups := func(proved, known bool) []string {
+	for i := range 18 {
+		symptoms = append(symptoms, missed(fmt.Sprintf("filter.%c", 'a'+i)).symptom())
+	}
+	groups := func(proved, known bool, symptoms []*symptom) []string {
 		var out []*group
-		for _, s := range symptoms {
+		for _, s := range symptoms[:2] {
 			out = append(out, &group{checks: []string{s.check.ID}, proved: proved, predicted: map[string]bool{s.check.ID: true}})
 		}
 		return groupTexts(gatherGeneral(out, symptoms, known))
 	}
-	require.Equal(t, []string{"me.projection", "projection.list"}, groups(true, true))
-	require.Equal(t, []string{"me.projection projection.list"}, groups(false, true))
-	require.Equal(t, []string{"me.projection projection.list"}, groups(true, false))
+	together := []string{"me.projection projection.list"}
+	require.Equal(t, []string{"me.projection", "projection.list"}, groups(true, true, symptoms))
+	require.Equal(t, together, groups(true, true, symptoms[:19]), "more than a tenth of the symptoms")
+	require.Equal(t, together, groups(false, true, symptoms))
+	require.Equal(t, together, groups(true, false, symptoms))
 }

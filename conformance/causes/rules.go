@@ -148,19 +148,19 @@ func features(id string) []string {
 
 // attachGenerated moves the groups that consist of checks with generated requests to the group with the most checks of the features that
 // these requests test: each fault of a feature can be the reason for the finding of such a check. Without such a group, a group remains.
-// A group that is exactly a known fault can remain, too: it may be a fault that only generated requests show. If known is set, most symptoms
-// are those of known faults, and the group remains if it is proved. If the run has another seed than the signatures, so that nothing can be
-// proved, or known is not set, it remains if it is the only one: several such faults are unlikely.
+// A group that is exactly a known fault can remain, too: it may be a fault that only generated requests show. If known is set, most
+// symptoms are those of known faults, and the group remains if it is proved. If known is not set, or the run has another seed than the
+// signatures, so that nothing can be proved, it remains if it is the only one: several such faults are unlikely.
 func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*group {
 	var out, generated []*group
 	for _, g := range groups {
-		if allGenerated(g.checks) && !(known && g.proved) {
-			generated = append(generated, g)
-		} else {
+		if !allGenerated(g.checks) || known && g.proved {
 			out = append(out, g)
+		} else {
+			generated = append(generated, g)
 		}
 	}
-	if len(generated) == 1 && generated[0].exact && !(known && byID[generated[0].checks[0]].seeded) {
+	if len(generated) == 1 && generated[0].exact && (!known || !byID[generated[0].checks[0]].seeded) {
 		return groups
 	}
 	plain := slices.Clone(out)

@@ -18,7 +18,7 @@ type symptom struct {
 	findings []conformance.Finding
 	// evidence has the evidence of each finding, in the same order.
 	evidence []evidence
-	// seeded is set if the run had the default seed, as the runs behind the signatures: checks that generate their requests sent the same ones.
+	// seeded is set if the run had the default seed, as the runs behind the signatures: checks that generate requests sent the same ones.
 	seeded bool
 }
 

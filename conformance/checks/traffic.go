@@ -184,7 +184,7 @@ var traffic = []check{
 			for _, o := range w.Resources() {
 				for name, v := range o.All() {
 					extension, isObject := v.(*scim.Object)
-					if isObject && extension.Len() > 0 && strings.HasPrefix(strings.ToLower(name), "urn:") {
+					if isObject && extension.Len() > 0 && knownExtension(w, name) {
 						named := slices.ContainsFunc(texts(o, "schemas"), func(s string) bool { return scim.EqualName(s, name) })
 						w.Holds(named, "schemas of a resource with extension data", name, value(o, "schemas"))
 					}
@@ -429,6 +429,13 @@ var keywords = map[string][]int{
 	"invalidPath": {400, 404},
 	"noTarget":    {400}, "invalidValue": {400, 413}, "invalidVers": {400, 404}, "sensitive": {400, 403}, "invalidCursor": {400},
 	"expiredCursor": {400}, "invalidCount": {400},
+}
+
+// knownExtension reports whether a member of a resource is the data of an extension: of one that /Schemas declares, or of the enterprise
+// extension. A member with another URN is none, such as the part of a URN before a dot that a target has taken for the name of a member.
+func knownExtension(w *watched, member string) bool {
+	declared := w.Capabilities != nil && strings.HasPrefix(strings.ToLower(member), "urn:") && w.Capabilities.Schema(member) != nil
+	return declared || scim.EqualName(member, scim.EnterpriseUserSchema)
 }
 
 func isJSON(media string) bool { return media == scim.MediaType || media == "application/json" }

@@ -159,8 +159,9 @@ func entraSteps(flag bool) []step {
 			Query:  named("userName", "${upper:ines}"),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
-			Why:    "The client creates the user again, in every cycle: as a duplicate, or rejected with a conflict.",
-			Fix:    "Compare userName case-insensitively.",
+			Why: "If the userName of the client differs in case, the client creates the user again, in every cycle: as a duplicate, or rejected " +
+				"with a conflict.",
+			Fix: "Compare userName case-insensitively.",
 		},
 		{
 			ID:     "lookup-external-id",
@@ -256,7 +257,7 @@ func entraSteps(flag bool) []step {
 				doc{"emails": conformance.ContainsAll{doc{"type": "work", "value": mail("ada")}},
 					"phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
 			Why: "A user who gets an email address or phone number later never has it on the target, and every cycle sends the PATCH again.",
-			Fix: `If no element matches the filter in the path of an add or replace, create one: emails[type eq "work"].value creates an ` +
+			Fix: `If no element matches the filter in the path of an add, create one: emails[type eq "work"].value creates an ` +
 				"element with type work.",
 		},
 		{

@@ -249,13 +249,15 @@ func TestSARIF_StableFingerprints(t *testing.T) {
 	require.Len(t, slices.Compact(first), 8, "different findings of a check are different alerts")
 }
 
-// TestClauses_OutcomeFromPrimaryChecks checks that the outcome of a clause comes from the checks that cite it first, if there are any.
+// TestClauses_OutcomeFromPrimaryChecks checks that the outcome of a clause comes from the checks that cite it first, if there are any,
+// and that a need of clients violates no clause.
 func TestClauses_OutcomeFromPrimaryChecks(t *testing.T) {
 	r := &conformance.Result{Target: "http://x", Verdict: conformance.Findings, Checks: []conformance.CheckResult{
 		{Check: check("a.one", conformance.Must, "RFC7644-3.3-05", "RFC7644-3.12-08", "RFC7644-3.1-01"), Outcome: conformance.Fail},
 		{Check: check("a.two", conformance.Must, "RFC7644-3.12-08", "RFC7644-3.3-05"), Outcome: conformance.Pass},
 		{Check: check("a.three", conformance.Must, "RFC7644-3.12-08"), Outcome: conformance.Skip},
 		{Check: check("a.four", conformance.Must, "RFC7644-3.4.2.2-09"), Outcome: conformance.Skip},
+		{Check: check("a.five", conformance.Interop, "RFC7643-2.3.2-01"), Outcome: conformance.Warn},
 	}}
 	var d report.Document
 	require.NoError(t, json.Unmarshal([]byte(write(t, "json", r)), &d))
@@ -265,7 +267,7 @@ func TestClauses_OutcomeFromPrimaryChecks(t *testing.T) {
 	}
 	require.Equal(t, map[string]conformance.Outcome{
 		"RFC7644-3.3-05": conformance.Fail, "RFC7644-3.12-08": conformance.Pass, "RFC7644-3.1-01": conformance.Fail,
-		"RFC7644-3.4.2.2-09": conformance.Skip,
+		"RFC7644-3.4.2.2-09": conformance.Skip, "RFC7643-2.3.2-01": conformance.Info,
 	}, got)
 }
 

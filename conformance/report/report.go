@@ -67,7 +67,8 @@ var weight = []conformance.Outcome{conformance.Skip, conformance.Pass, conforman
 
 // ledger returns a verdict for every clause that the checks cite, in the order of the requirements catalog. A clause has the most severe
 // outcome of the checks that cite it first. If no check cites the clause first, its outcome is the most severe one of the other checks
-// that cite it, although the findings of these checks may be about the clause that they cite first.
+// that cite it, although the findings of these checks may be about the clause that they cite first. A finding of the level Interop violates
+// no clause: it counts as Info.
 func ledger(r *conformance.Result) []Verdict {
 	type mention struct {
 		principal bool
@@ -76,6 +77,10 @@ func ledger(r *conformance.Result) []Verdict {
 	}
 	seen := map[string]*mention{}
 	for _, c := range r.Checks {
+		outcome := c.Outcome
+		if c.Check.Level == conformance.Interop && outcome == conformance.Warn {
+			outcome = conformance.Info
+		}
 		for i, id := range c.Check.Requirements {
 			m := seen[id]
 			if m == nil {
@@ -85,10 +90,10 @@ func ledger(r *conformance.Result) []Verdict {
 			m.checks = append(m.checks, c.Check.ID)
 			switch {
 			case i == 0 && !m.principal:
-				m.principal, m.outcome = true, c.Outcome
+				m.principal, m.outcome = true, outcome
 			case m.principal != (i == 0):
-			case slices.Index(weight, c.Outcome) > slices.Index(weight, m.outcome):
-				m.outcome = c.Outcome
+			case slices.Index(weight, outcome) > slices.Index(weight, m.outcome):
+				m.outcome = outcome
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package cli_test
 
 import (
+	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -57,9 +60,16 @@ func TestCommands_WrongScheme(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(func() { plain.Close(); secure.Close(); http.DefaultClient.CloseIdleConnections() })
+	// Unlike Go's server, those of Node.js and Python close the connection of a client that does not use TLS.
+	closing, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	silent := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: secure.TLS, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = silent.Serve(tls.NewListener(tlsOnly{closing}, secure.TLS)) }()
+	t.Cleanup(func() { _ = silent.Close() })
 	for wrong, right := range map[string]string{
 		strings.Replace(plain.URL, "http:", "https:", 1):  "http://",
 		strings.Replace(secure.URL, "https:", "http:", 1): "https://",
+		"http://" + closing.Addr().String():               "https://",
 	} {
 		for _, args := range [][]string{
 			{"engine", "apps", "--api-token", "t", "--url", wrong}, {"engine", "apps", "--api-token", "t", "--url", wrong + "/engine/v1"},
@@ -74,6 +84,35 @@ func TestCommands_WrongScheme(t *testing.T) {
 			})
 		}
 	}
+}
+
+// tlsOnly is a listener that closes each connection whose first byte is not that of a TLS record of the type handshake.
+type tlsOnly struct{ net.Listener }
+
+func (l tlsOnly) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &handshaking{Conn: conn}, nil
+}
+
+// handshaking is a connection of which reads fail if it does not begin with a TLS handshake.
+type handshaking struct {
+	net.Conn
+	begun bool
+}
+
+func (c *handshaking) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && !c.begun {
+		c.begun = true
+		if b[0] != 22 {
+			_ = c.Close()
+			return 0, io.EOF
+		}
+	}
+	return n, err
 }
 
 // A request of the sandbox API to the address of serve engine is rejected like one with an unknown token.

@@ -19,14 +19,13 @@ import (
 	"time"
 )
 
-// An Error means that the URL of a request has the wrong scheme.
+// An Error means that the URL of a request has the wrong scheme. It hides the error of the request, such as io.EOF: callers would take that
+// for a connection that broke, and repeat the request.
 type Error struct {
 	// Host is the host of the URL, with its port if the URL has one.
 	Host string
 	// TLS reports whether the server uses TLS; the URL then begins with http://.
 	TLS bool
-
-	cause error
 }
 
 func (e *Error) Error() string {
@@ -35,9 +34,6 @@ func (e *Error) Error() string {
 	}
 	return fmt.Sprintf("the URL begins with https://, but the server at %s does not use TLS: begin it with http://", e.Host)
 }
-
-// Unwrap returns the error of the request, or nil if the request got a response.
-func (e *Error) Unwrap() error { return e.cause }
 
 // handshakeTimeout is the maximum time of the handshake that determines whether a server uses TLS.
 const handshakeTimeout = 3 * time.Second
@@ -72,7 +68,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := t.Next.RoundTrip(r)
 	switch {
 	case err != nil && t.wrong(r.Context(), r.URL, err):
-		return nil, &Error{Host: r.URL.Host, TLS: r.URL.Scheme == "http", cause: err}
+		return nil, &Error{Host: r.URL.Host, TLS: r.URL.Scheme == "http"}
 	case err != nil:
 		return nil, err
 	case r.URL.Scheme == "http" && res.StatusCode == http.StatusBadRequest && rejectsPlain(res):

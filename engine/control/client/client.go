@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.Path, e.Status, e.Code, text)
 }
 
-// IsNotFound reports whether the error is a response with the status 404.
+// IsNotFound reports whether the error is a response of the API with the status 404. A 404 of another server, such as a proxy, is none.
 func IsNotFound(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == http.StatusNotFound

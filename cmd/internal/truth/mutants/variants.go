@@ -31,6 +31,8 @@ func Variants() []Variant {
 				}
 				return rep
 			})},
+		{"bulk-without-versions", "the results of a bulk request do not have the member version",
+			bulkResults(func(op *scim.Object) { op.Delete("version") })},
 		{"bulk-limit-reached-412", "a bulk request in which the number of errors reaches failOnErrors returns 412 with its results",
 			atLimit(func(_ []any, rep *reply, _ *scim.Object) { rep.status = http.StatusPreconditionFailed })},
 		{"group-name-unique", "a second group with the same displayName is rejected with 409", func(next http.Handler) http.Handler {
