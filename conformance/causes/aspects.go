@@ -19,28 +19,29 @@ var (
 )
 
 // separate moves the symptoms that differ in the aspect from most symptoms of their group into groups of their own. Checks that generate
-// their requests remain, and so do general faults and proved groups. From a group that is exactly a known fault, only the symptoms leave
-// that have a finding which the known fault does not have. If their checks evaluate the requests of all checks, they remain: they also have
-// findings about other faults.
-func (a aspect) separate(groups []*group, byID map[string]*symptom) []*group {
+// their requests remain, and so do general faults. If known is set, most symptoms are those of known faults, and proved groups remain
+// whole. From a group that is a known fault without doubt, only the symptoms leave that have a finding which the known fault does not have.
+// If their checks evaluate the requests of all checks, they remain: they also have findings about other faults.
+func (a aspect) separate(groups []*group, byID map[string]*symptom, known bool) []*group {
 	var apart []*group
 	for _, g := range groups {
-		if g.general.headline != "" || g.proved {
+		if g.general.headline != "" || known && g.proved {
 			continue
 		}
+		sure := g.exact || g.proved
 		var about, other []string
 		for _, id := range g.checks {
 			switch {
 			case slices.ContainsFunc(byID[id].evidence, a.about):
 				about = append(about, id)
-			case observes[id] == nil && (!g.exact || !collects(id) && g.surplus(byID[id])):
+			case observes[id] == nil && (!sure || !collects(id) && g.surplus(byID[id])):
 				other = append(other, id)
 			}
 		}
 		if len(other) == 0 || len(about) < 2 || len(about) <= len(other) {
 			continue
 		}
-		g.exact = false
+		g.exact, g.proved = false, false
 		for _, id := range other {
 			apart = append(apart, &group{checks: []string{id}})
 		}

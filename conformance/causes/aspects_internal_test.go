@@ -41,19 +41,21 @@ func TestAspect_Separate(t *testing.T) {
 			fingerprints: map[string][]string{"patch.add-existing": fingerprints}}}
 	}
 	apart := [][]string{{"put.two-primaries", "read.primary-once"}, {"patch.add-existing"}}
-	require.Equal(t, apart, checksOf(primaryValues.separate(primaries(false), byID)))
+	require.Equal(t, apart, checksOf(primaryValues.separate(primaries(false), byID, false)))
 	own := byID["patch.add-existing"].evidence
-	require.Equal(t, apart, checksOf(primaryValues.separate(primaries(true, own[1].fingerprint()), byID)), "one finding more")
-	require.Len(t, primaryValues.separate(primaries(true, own[0].fingerprint(), own[1].fingerprint()), byID), 1, "the known fault has both")
+	require.Equal(t, apart, checksOf(primaryValues.separate(primaries(true, own[1].fingerprint()), byID, false)), "one finding more")
+	both := primaries(true, own[0].fingerprint(), own[1].fingerprint())
+	require.Len(t, primaryValues.separate(both, byID, false), 1, "the known fault has both")
 
 	proved := primaries(true, own[1].fingerprint())
 	proved[0].proved = true
-	require.Len(t, primaryValues.separate(proved, byID), 1, "a proved fault")
+	require.Len(t, primaryValues.separate(proved, byID, true), 1, "a proved fault among known ones")
+	require.Len(t, primaryValues.separate(proved, byID, false), 2, "a proved fault")
 
 	got := projection.separate([]*group{
 		{checks: []string{"projection.excluded", "create.external-id", "projection.attributes", "oracle.projection"}},
 		{checks: []string{"create.external-id", "projection.excluded"}},
-	}, byID)
+	}, byID, false)
 	require.Equal(t, [][]string{{"projection.excluded", "projection.attributes", "oracle.projection"},
 		{"create.external-id", "projection.excluded"}, {"create.external-id"}}, checksOf(got))
 
@@ -63,6 +65,6 @@ func TestAspect_Separate(t *testing.T) {
 	})
 	known := byID["traffic.id-asked"].evidence[0].fingerprint()
 	got = projection.separate([]*group{{checks: []string{"projection.excluded", "projection.attributes", "traffic.id-asked"}, exact: true,
-		fingerprints: map[string][]string{"traffic.id-asked": {known}}}}, byID)
+		fingerprints: map[string][]string{"traffic.id-asked": {known}}}}, byID, false)
 	require.Len(t, got, 1, "traffic.id-asked evaluates the requests of all checks")
 }

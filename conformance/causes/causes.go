@@ -205,7 +205,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
-	out = primaryValues.separate(out, byID)
+	out = primaryValues.separate(out, byID, known)
 	var apart []*group
 	if known {
 		// The rules for broad faults and topics would merge known faults, except the rules for the effects of several known faults.
@@ -224,7 +224,7 @@ func groupsOf(symptoms []*symptom, passed map[string]bool, picks []pick, l *link
 	} else {
 		out = mergeOperators(out, byID)
 	}
-	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms, known), byID)
+	out = projection.separate(gatherGeneral(attachServerErrors(out, symptoms, known), symptoms, known), byID, known)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}
