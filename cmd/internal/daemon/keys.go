@@ -38,24 +38,37 @@ func (k KeyOptions) seal(ctx context.Context, databaseURL string) (desired.Seal,
 	return desired.NewKeys(keys[0], keys[1:]...)
 }
 
-func (k KeyOptions) read(ctx context.Context, databaseURL string) ([][]byte, error) {
+// check returns an error if several options are set, or none is although the database requires a key.
+func (k KeyOptions) check(databaseURL string) error {
 	given := 0
 	for _, value := range []string{k.Keys, k.File, k.Command} {
 		if value != "" {
 			given++
 		}
 	}
-	path, isFile := strings.CutPrefix(databaseURL, "sqlite:")
 	switch {
 	case given > 1:
-		return nil, errors.New("keys, a key file and a key command exclude each other: set one of them")
+		return errors.New("keys, a key file and a key command exclude each other: set one of them")
+	case given == 0 && !strings.HasPrefix(databaseURL, "sqlite:"):
+		return errors.New("a PostgreSQL database requires a key (--key-file, --key-command or SCIMWRIGHT_KEY), because it remains after " +
+			"this process and several daemons may share it; \"openssl rand -base64 32\" prints one")
+	case k.Keys != "":
+		_, err := parseKeys(k.Keys, "the key")
+		return err
+	}
+	return nil
+}
+
+func (k KeyOptions) read(ctx context.Context, databaseURL string) ([][]byte, error) {
+	if err := k.check(databaseURL); err != nil {
+		return nil, err
+	}
+	path, isFile := strings.CutPrefix(databaseURL, "sqlite:")
+	switch {
 	case k.Keys != "":
 		return parseKeys(k.Keys, "the key")
 	case k.Command != "":
 		return k.run(ctx)
-	case k.File == "" && !isFile:
-		return nil, errors.New("a PostgreSQL database requires a key (--key-file, --key-command or SCIMWRIGHT_KEY), because it remains after " +
-			"this process and several daemons may share it; \"openssl rand -base64 32\" prints one")
 	case k.File == "":
 		k.File = path + ".key"
 	}

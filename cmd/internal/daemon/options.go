@@ -230,6 +230,9 @@ func (o Options) check() error {
 	if err := serving.CheckDatabase(o.DB); err != nil {
 		return err
 	}
+	if err := o.Keys.check(o.DB); err != nil {
+		return err
+	}
 	if _, err := serving.ReadCertificate(o.TLSCert, o.TLSKey); err != nil {
 		return err
 	}

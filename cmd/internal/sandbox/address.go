@@ -28,6 +28,11 @@ func (o *Options) Check() error {
 			return err
 		}
 	}
+	if o.SecretKey != "" {
+		if _, err := serving.SecretKey(o.SecretKey, ""); err != nil {
+			return err
+		}
+	}
 	if o.CustomDomain == "" {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -33,7 +34,7 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 	if c.ReadyFile != "" {
 		data, err := os.ReadFile(c.ReadyFile)
 		if err != nil {
-			return nil, err
+			return nil, frame.Usage(fmt.Sprintf("--ready-file cannot be read: %v", err))
 		}
 		var ready struct {
 			sandbox.Ready
@@ -41,12 +42,15 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 			AdminToken string `json:"adminToken"`
 		}
 		if err := json.Unmarshal(data, &ready); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.ReadyFile, err)
+			return nil, frame.Usage(fmt.Sprintf("--ready-file %s: %v", c.ReadyFile, err))
 		}
 		c.URL, c.APIToken = cmp.Or(ready.EngineURL, ready.BaseURL), cmp.Or(ready.Ready.APIToken, ready.AdminToken, c.APIToken)
 	}
 	if c.APIToken == "" {
 		return nil, frame.Usage("--api-token (or SCIMWRIGHT_API_TOKEN) or --ready-file is required")
+	}
+	if u, err := url.Parse(c.URL); c.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return nil, frame.Usage(fmt.Sprintf("--url must be an absolute http or https URL: %q", c.URL))
 	}
 	return &sandbox.APIClient{
 		BaseURL: strings.TrimSuffix(cmp.Or(c.URL, defaultURL), "/"), Token: c.APIToken, HTTP: &http.Client{Transport: scheme.New(nil)},
