@@ -271,17 +271,22 @@ func weak(id string) bool { return varies(id) || collects(id) }
 // attachCollected moves groups to the group with the strongest link, if there is one. It moves the groups that consist only of checks that
 // evaluate the requests of all checks, unless they are known faults: their findings are effects of other faults.
 func attachCollected(groups []*group, byID map[string]*symptom, l *linker) []*group {
-	collected := func(g *group) bool {
-		return !g.exact && !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool {
+	collected := map[*group]bool{}
+	for _, g := range groups {
+		collected[g] = !g.exact && !g.proved && !slices.ContainsFunc(g.checks, func(id string) bool {
 			return !collects(id) || common(byID[id].fingerprints(), g.fingerprints[id]) >= minCollected
 		})
 	}
 	var out []*group
 	for _, g := range groups {
+		if !collected[g] {
+			out = append(out, g)
+			continue
+		}
 		var best *group
 		most := 0.0
 		for _, other := range groups {
-			if collected(other) {
+			if collected[other] {
 				continue
 			}
 			weight := 0.0
@@ -292,7 +297,7 @@ func attachCollected(groups []*group, byID map[string]*symptom, l *linker) []*gr
 				best, most = other, weight
 			}
 		}
-		if !collected(g) || best == nil {
+		if best == nil {
 			out = append(out, g)
 			continue
 		}

@@ -296,7 +296,7 @@ func gatherGeneral(groups []*group, symptoms []*symptom, known bool) []*group {
 		for _, key := range slices.Sorted(maps.Keys(byKey)) {
 			own := byKey[key]
 			if len(own) < fault.min || fault.applies != nil && !fault.applies(own, symptoms) || smallPart(own, groups, known) ||
-				known && 10*len(own) <= len(symptoms) && knownApart(own, groups) {
+				known && knownApart(own, symptoms, groups) {
 				continue
 			}
 			slices.SortStableFunc(own, func(a, b *symptom) int { return fault.rank(a) - fault.rank(b) })
@@ -340,9 +340,15 @@ func smallPart(own []*symptom, groups []*group, known bool) bool {
 	})
 }
 
-// knownApart reports whether several proved faults predict the symptoms, each some of them. If the symptoms are a small part of those of a
-// run with mostly known faults, these faults are a more probable explanation than a general one.
-func knownApart(own []*symptom, groups []*group) bool {
+// maxApart is the greatest share of the symptoms, in percent, that several proved faults explain better than a general fault does: the more
+// symptoms a general fault explains, the less probable it is that so many known faults resemble it.
+const maxApart = 10
+
+// knownApart reports whether several proved faults predict the symptoms, each some of them, and the symptoms are a small part of all.
+func knownApart(own, all []*symptom, groups []*group) bool {
+	if 100*len(own) > maxApart*len(all) {
+		return false
+	}
 	faults := 0
 	for _, g := range groups {
 		mine := slices.DeleteFunc(slices.Clone(own), func(s *symptom) bool { return !slices.Contains(g.checks, s.check.ID) })

@@ -119,12 +119,13 @@ type Observed struct {
 // Observe returns what a result shows.
 func Observe(r *conformance.Result) Observed {
 	var o Observed
-	for _, s := range symptomsOf(r) {
+	symptoms := symptomsOf(r)
+	for _, s := range symptoms {
 		o.Complaints = append(o.Complaints, s.check.ID)
 		o.Fingerprints = withFingerprints(o.Fingerprints, s.check.ID, s.fingerprints())
 	}
 	if allGenerated(o.Complaints) {
-		for _, s := range symptomsOf(r) {
+		for _, s := range symptoms {
 			o.Fingerprints = withFingerprints(o.Fingerprints, s.check.ID, s.generatedFingerprints())
 		}
 	}

@@ -38,7 +38,8 @@ func (k KeyOptions) seal(ctx context.Context, databaseURL string) (desired.Seal,
 	return desired.NewKeys(keys[0], keys[1:]...)
 }
 
-// check returns an error if several options are set, or none is although the database requires a key.
+// check returns an error if several options are set, if none is although the database requires a key, or if the keys are malformed. It
+// reads no file and runs no command.
 func (k KeyOptions) check(databaseURL string) error {
 	given := 0
 	for _, value := range []string{k.Keys, k.File, k.Command} {
@@ -59,10 +60,8 @@ func (k KeyOptions) check(databaseURL string) error {
 	return nil
 }
 
+// read returns the keys of options that check accepts. For a new SQLite database without options, it creates the key.
 func (k KeyOptions) read(ctx context.Context, databaseURL string) ([][]byte, error) {
-	if err := k.check(databaseURL); err != nil {
-		return nil, err
-	}
 	path, isFile := strings.CutPrefix(databaseURL, "sqlite:")
 	switch {
 	case k.Keys != "":
