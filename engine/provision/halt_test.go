@@ -2,7 +2,9 @@ package provision_test
 
 import (
 	"context"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +146,43 @@ func TestHalt_WithinSequence(t *testing.T) {
 		require.Len(t, w.resultsSoFar()[len(w.resultsSoFar())-1].Steps, 2)
 		w.resume(engine.OpUpdate)
 		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"))
+	})
+}
+
+// TestHalt_WithinPush checks that a halt that begins while a request of a push is in flight stops the next request of this push: the engine
+// reads the halts of that request only after the response has begun.
+//
+// Invariant 14
+func TestHalt_WithinPush(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		w.as(func(t *engine.Target) { t.MemberBatch = 2 })
+		var marks []engine.Mark
+		for n := range 9 {
+			id := crowdID(n)
+			w.dir.SetUser(app, id, user(id, id))
+			w.dir.SetMember(app, "g", id, true)
+			marks = append(marks, userMark(id))
+		}
+		w.mark(marks...)
+		w.wait()
+		var sent atomic.Int32
+		w.front(func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPatch && sent.Add(1) == 2 {
+				w.halt("an incident", engine.OpMembers)
+			}
+			w.fake.ServeHTTP(rw, r)
+		})
+		w.fake.Requests()
+		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+		w.mark(groupMark("g"))
+		w.wait()
+		s := w.state(engine.Group, "g")
+		require.Equal(t, []any{true, engine.OpMembers}, []any{s.Halted, s.LastOperation})
+		require.EqualValues(t, 2, sent.Load(), "requests of the push, without the create")
+		require.Len(t, w.members(), 6)
+		w.resume(engine.OpMembers)
+		require.Len(t, w.members(), 9)
 	})
 }
 

@@ -126,6 +126,9 @@ func (p Push) Next(after, requests int) (add, remove []engine.RemoteMember) {
 	return add[len(first):], remove[len(skip):]
 }
 
+// Further reports whether further requests of the push follow the pending one. A nil push has none.
+func (p *Push) Further() bool { return p != nil && len(p.Add)+len(p.Remove) > p.Batch }
+
 // Sequence is a running sequence. It is used by one goroutine at a time.
 type Sequence struct {
 	next   func(Response) Step

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
 	}, secrets...)
 	step := s.Step()
+	defer r.waitForHalts() // nothing reads from the store after the sequence
 	for {
 		r.acknowledge(step.Acked)
 		if step.Outcome != nil {
@@ -29,7 +31,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		if err := r.progress(ctx, step); err != nil && ctx.Err() == nil {
 			return err
 		}
-		answer, why := r.send(ctx, line, *step.Request)
+		answer, why := r.send(ctx, line, step)
 		if why != nil {
 			step = s.Stop(*why)
 			continue
@@ -82,7 +84,8 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 // send sends a request as soon as three limits allow it: the concurrency of the app, the rate of the app, and the concurrency of all apps.
 // If the request must not be sent, `why` is the outcome. A create is announced before send waits for the limits; halts are checked
 // afterwards.
-func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.Response, why *plan.Outcome) {
+func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Response, why *plan.Outcome) {
+	q := *s.Request
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
 	if why, err := r.announce(ctx, q); err != nil || why != nil {
 		r.localFailure = r.localFailure || err != nil
@@ -105,6 +108,11 @@ func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.
 	}
 	if r.noteAlternative(q); q.Alternative != nil {
 		step.Alternative = line.Redact(q.Alternative.String())
+	}
+	if s.Push.Further() {
+		arrived := r.readHaltsAhead(ctx)
+		defer arrived()
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: arrived})
 	}
 	for range resetTries {
 		answer = line.Do(ctx, q)

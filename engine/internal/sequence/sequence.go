@@ -118,6 +118,7 @@ type run struct {
 	noted           int          // number of further requests of the push whose members are already stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
 	pendingNote     func() error // waits for the pending write of the progress, nil if none
+	ahead           *aheadHalts  // halts for the next request, nil if they are not read ahead
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet
