@@ -19,6 +19,7 @@ import (
 type Store interface {
 	sequence.Ledger
 	target.Learner
+	Halts(ctx context.Context, app string) ([]engine.Halt, error)
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error)
 	DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error)
@@ -67,7 +68,11 @@ func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 	w := &work{
 		Worker: x, ownership: t, limiter: x.Targets.RateLimiter(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
 		nextRecheck: t.Lease.Recheck,
+		halts: sequence.NewSharedHalts(ctx, func(ctx context.Context) ([]engine.Halt, error) {
+			return x.Store.Halts(ctx, t.Lease.App)
+		}),
 	}
+	defer w.halts.Wait()
 	if err := w.recheck(ctx); err != nil {
 		return t.Lease.Hold, w.nextRun(ctx, err)
 	}
@@ -108,6 +113,7 @@ type work struct {
 	connection atomic.Pointer[target.Connection]
 	knowledge  *target.Knowledge
 	limiter    *lane.RateLimiter
+	halts      *sequence.SharedHalts
 
 	suspension engine.Suspension // in the store, as of the last refresh
 	gate       *lane.Gate        // used only by the loop, never during a task

@@ -33,10 +33,18 @@ func (l *ledger) States(ctx context.Context, q engine.StateQuery) ([]engine.Stat
 	return l.Store.States(ctx, q)
 }
 
-// Halts implements sequence.Ledger.
-func (l *ledger) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
-	return l.Store.Halts(ctx, app)
+// halts implements sequence.Halts.
+type halts struct {
+	store Store
+	app   string
 }
+
+func (h halts) Current(ctx context.Context, _ time.Time) ([]engine.Halt, error) {
+	return h.store.Halts(ctx, h.app)
+}
+
+// Ahead reads nothing: simulated requests take no time.
+func (halts) Ahead() {}
 
 // Begin implements sequence.Ledger.
 func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []store.Intent) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
@@ -18,11 +19,11 @@ import (
 
 // exchange runs a sequence to completion. It returns only errors of the store.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
+	r.exchanging = time.Now()
 	line := r.Line(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
 	}, secrets...)
 	step := s.Step()
-	defer r.waitForHalts() // nothing reads from the store after the sequence
 	for {
 		r.acknowledge(step.Acked)
 		if step.Outcome != nil {
@@ -109,11 +110,12 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 	if r.noteAlternative(q); q.Alternative != nil {
 		step.Alternative = line.Redact(q.Alternative.String())
 	}
-	if s.Push.Further() {
-		arrived := r.readHaltsAhead(ctx)
-		defer arrived()
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: arrived})
-	}
+	// The next request need not wait for the halts: they are read while the response is processed.
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() {
+		if q.Op == "" || s.Push.Further() || line.Waiting() {
+			r.Halts.Ahead()
+		}
+	}})
 	for range resetTries {
 		answer = line.Do(ctx, q)
 		step.Status, step.Message = answer.Status, line.Redact(plan.Refusal(answer))

@@ -25,7 +25,6 @@ const StoreTimeout = 5 * time.Second
 // store.Store.
 type Ledger interface {
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
-	Halts(ctx context.Context, app string) ([]engine.Halt, error)
 	Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error
 	Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
 	Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error)
@@ -47,8 +46,18 @@ type Line interface {
 	// Turn waits until a request may be sent. The caller calls done after the request.
 	Turn(ctx context.Context) (done func(), err error)
 	Do(ctx context.Context, r plan.Request) plan.Response
+	// Waiting reports whether requests of the app wait in Turn.
+	Waiting() bool
 	// Redact replaces secrets in a string that quotes the target.
 	Redact(text string) string
+}
+
+// Halts reads the halts of an app. *SharedHalts implements it.
+type Halts interface {
+	// Current returns the halts of the app and those of all apps, as they were at most 5 ms ago and not before since.
+	Current(ctx context.Context, since time.Time) ([]engine.Halt, error)
+	// Ahead begins to read the halts for a request that is sent soon.
+	Ahead()
 }
 
 // Settings are the settings of an engine for its sequences.
@@ -66,6 +75,7 @@ type Settings struct {
 type Deps struct {
 	Settings
 	Ledger     Ledger
+	Halts      Halts
 	Directory  engine.Directory
 	Knowledge  Knowledge
 	Connection *target.Connection
@@ -115,10 +125,10 @@ type run struct {
 	outcome         plan.Outcome
 	end             End
 	begun           time.Time
+	exchanging      time.Time // when the exchange began, after the desired state was read
 	noted           int          // number of further requests of the push whose members are already stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
 	pendingNote     func() error // waits for the pending write of the progress, nil if none
-	ahead           *aheadHalts  // halts for the next request, nil if they are not read ahead
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet

@@ -39,10 +39,12 @@ func (r *room) States(context.Context, engine.StateQuery) ([]engine.State, error
 	return []engine.State{r.row}, nil
 }
 
-func (r *room) Halts(context.Context, string) ([]engine.Halt, error) {
+func (r *room) Current(context.Context, time.Time) ([]engine.Halt, error) {
 	r.note("Halts")
 	return r.halts, nil
 }
+
+func (r *room) Ahead() {}
 
 func (r *room) Begin(_ context.Context, _ engine.Lease, intents []store.Intent) error {
 	i := intents[0]
@@ -156,7 +158,7 @@ func TestRun_Order(t *testing.T) {
 					Now: time.Now, Logger: slog.New(slog.DiscardHandler), Backoff: lane.Backoff{Initial: time.Second, Max: time.Minute},
 					CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
 				},
-				Ledger: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
+				Ledger: r, Halts: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
 				Valid: func() bool { return !c.late || r.log[len(r.log)-1] != "POST" },
 				Sent:  func() { r.log = append(r.log, "sent") },
 				Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {

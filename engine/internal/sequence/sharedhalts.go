@@ -1,0 +1,90 @@
+package sequence
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// haltsAge is the maximum age of the halts that a request is checked against, counted from the begin of their read.
+const haltsAge = 5 * time.Millisecond
+
+// SharedHalts reads the halts of an app for its running sequences, which share reads. A read that begins ahead of a request costs the
+// request no time.
+type SharedHalts struct {
+	read    func() ([]engine.Halt, error)
+	mu      sync.Mutex
+	last    *haltRead // the last read that has ended
+	next    *haltRead // the read in progress, nil if there is none
+	running sync.WaitGroup
+}
+
+type haltRead struct {
+	begun time.Time
+	done  chan struct{} // closed at the end of the read
+	halts []engine.Halt
+	err   error
+}
+
+// NewSharedHalts returns the halts that read returns. Reads keep the values of ctx, but continue when it ends.
+func NewSharedHalts(ctx context.Context, read func(context.Context) ([]engine.Halt, error)) *SharedHalts {
+	ctx = context.WithoutCancel(ctx)
+	return &SharedHalts{read: func() ([]engine.Halt, error) {
+		call, cancel := context.WithTimeout(ctx, StoreTimeout)
+		defer cancel()
+		return read(call)
+	}}
+}
+
+// Current implements Halts. It reads the halts if no read of the last 5 ms has succeeded.
+func (h *SharedHalts) Current(ctx context.Context, since time.Time) ([]engine.Halt, error) {
+	h.mu.Lock()
+	r := h.last
+	if !r.within(haltsAge) || r.begun.Before(since) || r.err != nil {
+		if r = h.next; !r.within(haltsAge) || r.begun.Before(since) {
+			r = h.begin()
+		}
+	}
+	h.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.halts, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Ahead implements Halts. It does nothing if a read has begun in the first half of the permitted age: its result still serves the request.
+func (h *SharedHalts) Ahead() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.next == nil && !h.last.within(haltsAge/2) {
+		h.begin()
+	}
+}
+
+// Wait waits for the end of all reads. It must not be called concurrently with the other methods.
+func (h *SharedHalts) Wait() { h.running.Wait() }
+
+func (r *haltRead) within(age time.Duration) bool { return r != nil && time.Since(r.begun) <= age }
+
+// begin starts a read. The caller holds the lock.
+func (h *SharedHalts) begin() *haltRead {
+	r := &haltRead{begun: time.Now(), done: make(chan struct{})}
+	h.next = r
+	h.running.Go(func() {
+		r.halts, r.err = h.read()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.last == nil || h.last.begun.Before(r.begun) {
+			h.last = r
+		}
+		if h.next == r {
+			h.next = nil
+		}
+		close(r.done)
+	})
+	return r
+}
