@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,8 @@ type group struct {
 	closing   chan struct{} // closed by stop
 	stopped   chan struct{} // closed when the goroutine has returned
 	once      sync.Once
+	callers   atomic.Int32     // goroutines in update
+	gather    gathering        // used by loop
 	idle      sync.Pool        // of *job, for the next updates
 	shared    map[string]int64 // see Tx.Shared
 }
@@ -71,6 +74,8 @@ func (g *group) stop() {
 
 // update submits a job and waits for its result.
 func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *Tx) error) error {
+	g.callers.Add(1)
+	defer g.callers.Add(-1)
 	j, ok := g.idle.Get().(*job)
 	if !ok {
 		j = &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
@@ -216,11 +221,13 @@ func (g *group) batch(first *job) {
 		}
 	}
 	g.rows.commits(written)
+	committing := time.Now()
 	if _, err = conn.ExecContext(ctx, "COMMIT"); err != nil {
 		rollback(conn)
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
 	g.rows.committed(conn, written)
+	g.gather.committed(time.Since(committing), int(g.callers.Load()))
 	answer(written, err)
 	select {
 	case g.committed <- struct{}{}:
@@ -271,6 +278,17 @@ func (g *group) next(size int, started time.Time) *job {
 		default:
 			// Let other goroutines run: a caller whose update was committed last may submit another update.
 			runtime.Gosched()
+		}
+	}
+	if limit := g.gather.limit(size); limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		select {
+		case j := <-g.jobs:
+			g.gather.came()
+			return j
+		case <-timer.C:
+			g.gather.timedOut()
 		}
 	}
 	return nil
