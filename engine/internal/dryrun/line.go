@@ -29,8 +29,6 @@ func (x *App) newLine(secrets []string) *line {
 // Turn does not wait: simulated requests need no slot of the lane, and reads are limited by package lane.
 func (l *line) Turn(context.Context) (done func(), err error) { return func() {}, nil }
 
-func (l *line) Waiting() bool { return false }
-
 func (l *line) Do(ctx context.Context, r plan.Request) plan.Response { return l.client.Do(ctx, r) }
 
 func (l *line) Redact(text string) string { return l.redact(text) }

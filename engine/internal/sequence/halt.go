@@ -10,9 +10,9 @@ import (
 )
 
 // halted returns the halt of one of the operations, or nil if none of them is halted. It misses no halt that was
-// stored before the exchange began.
+// stored before the last step of the sequence.
 func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt, error) {
-	halts, err := r.Halts.Current(ctx, r.exchanging)
+	halts, err := r.Halts.Current(ctx, r.stepped)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,9 @@ func (r *run) haltedLinks(ctx context.Context) (string, error) {
 // stop returns the outcome of the sequence if the request must not be sent, because it changes something and a halt applies or the halts
 // cannot be read. It returns nil if the request may be sent.
 //
-// Invariant 14: The engine checks halts before each request that changes something, with a read that is at most 5 ms old. A principal with a
-// blocked request does not count as synchronized. Halt rows are locked before any other row.
+// Invariant 14: The engine checks halts before each request that changes something, with a read that began after the previous step of the
+// sequence and at most 5 ms ago. A principal with a blocked request does not count as synchronized. Halt rows are locked before any other
+// row.
 func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	if req.Op == "" {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 
 // exchange runs a sequence to completion. It returns only errors of the store.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
-	r.exchanging = time.Now()
+	r.stepped = time.Now()
 	line := r.Line(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
 	}, secrets...)
@@ -79,7 +80,9 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 		return why, nil
 	}
 	i := store.Intent{Kind: r.row.Kind, ID: r.row.ID, Want: engine.Active, Name: r.name, Creating: true}
-	return nil, r.Ledger.Begin(ctx, r.Lease, []store.Intent{i})
+	err = r.Ledger.Begin(ctx, r.Lease, []store.Intent{i})
+	r.stepped = time.Now()
+	return nil, err
 }
 
 // send sends a request as soon as three limits allow it: the concurrency of the app, the rate of the app, and the concurrency of all apps.
@@ -111,8 +114,10 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 		step.Alternative = line.Redact(q.Alternative.String())
 	}
 	// The next request need not wait for the halts: they are read while the response is processed.
+	var arrived atomic.Pointer[time.Time]
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() {
-		if q.Op == "" || s.Push.Further() || line.Waiting() {
+		now := time.Now()
+		if arrived.CompareAndSwap(nil, &now) && (q.Op == "" || s.Push.Further()) {
 			r.Halts.Ahead()
 		}
 	}})
@@ -123,6 +128,9 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 		if r.target.Fallback != engine.FallbackNone || q.Method != http.MethodGet || !errors.Is(answer.Err, syscall.ECONNRESET) {
 			break // a failure ends the sequence; the next sequence of the principal repeats the read
 		}
+	}
+	if at := arrived.Load(); at != nil {
+		r.stepped = *at
 	}
 	r.late = r.late || q.Op != "" && !r.Valid()
 	return answer, nil

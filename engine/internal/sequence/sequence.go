@@ -46,8 +46,6 @@ type Line interface {
 	// Turn waits until a request may be sent. The caller calls done after the request.
 	Turn(ctx context.Context) (done func(), err error)
 	Do(ctx context.Context, r plan.Request) plan.Response
-	// Waiting reports whether requests of the app wait in Turn.
-	Waiting() bool
 	// Redact replaces secrets in a string that quotes the target.
 	Redact(text string) string
 }
@@ -125,7 +123,7 @@ type run struct {
 	outcome         plan.Outcome
 	end             End
 	begun           time.Time
-	exchanging      time.Time // when the exchange began, after the desired state was read
+	stepped         time.Time // when the exchange began, its last response arrived or its create was announced, whichever was last
 	noted           int          // number of further requests of the push whose members are already stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
 	pendingNote     func() error // waits for the pending write of the progress, nil if none

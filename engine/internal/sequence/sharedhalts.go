@@ -16,8 +16,8 @@ const haltsAge = 5 * time.Millisecond
 type SharedHalts struct {
 	read    func() ([]engine.Halt, error)
 	mu      sync.Mutex
-	last    *haltRead // the last read that has ended
-	next    *haltRead // the read in progress, nil if there is none
+	last    *haltRead // the latest read that has ended
+	next    *haltRead // the latest read in progress, nil if there is none
 	running sync.WaitGroup
 }
 
@@ -56,13 +56,11 @@ func (h *SharedHalts) Current(ctx context.Context, since time.Time) ([]engine.Ha
 	}
 }
 
-// Ahead implements Halts. It does nothing if a read has begun in the first half of the permitted age: its result still serves the request.
+// Ahead implements Halts.
 func (h *SharedHalts) Ahead() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.next == nil && !h.last.within(haltsAge/2) {
-		h.begin()
-	}
+	h.begin()
 }
 
 // Wait waits for the end of all reads. It must not be called concurrently with the other methods.

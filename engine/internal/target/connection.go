@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -60,8 +59,7 @@ type Connection struct {
 	names       *regexp.Regexp // names to which an account is only renamed after a decision; nil matches no name
 	windows     []window       // maintenance windows
 	slots       *semaphore.Weighted
-	waiting     atomic.Int32 // requests in Turn
-	sharedSlots *slots       // slots of the connector
+	sharedSlots *slots // slots of the connector
 }
 
 // Connect returns the connection to a target. An error in the configuration is in Connection.Broken.

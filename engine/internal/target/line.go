@@ -26,8 +26,6 @@ func (c *Connection) Line(tenant string, pace *lane.RateLimiter, record func(wir
 // The caller calls done after the request.
 func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 	c := l.connection
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
 	if err := c.slots.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
@@ -41,9 +39,6 @@ func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 	}
 	return func() { c.sharedSlots.release(l.tenant); c.slots.Release(1) }, nil
 }
-
-// Waiting reports whether requests of the app wait in Turn.
-func (l *Line) Waiting() bool { return l.connection.waiting.Load() > 0 }
 
 // Do sends a request.
 func (l *Line) Do(ctx context.Context, r plan.Request) plan.Response { return l.client.Do(ctx, r) }
