@@ -28,9 +28,8 @@ type haltRead struct {
 	err   error
 }
 
-// NewSharedHalts returns the halts that read returns. Reads keep the values of ctx, but continue when it ends.
+// NewSharedHalts returns the halts that read returns. All reads end when ctx ends.
 func NewSharedHalts(ctx context.Context, read func(context.Context) ([]engine.Halt, error)) *SharedHalts {
-	ctx = context.WithoutCancel(ctx)
 	return &SharedHalts{read: func() ([]engine.Halt, error) {
 		call, cancel := context.WithTimeout(ctx, StoreTimeout)
 		defer cancel()
