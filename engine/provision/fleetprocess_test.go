@@ -144,10 +144,21 @@ func (s *fleetStore) Join(ctx context.Context, j store.Joining) (engine.Process,
 // Claim implements store.Leases.
 func (s *fleetStore) Claim(ctx context.Context, process string, due time.Time, limit int) ([]engine.Lease, error) {
 	leases, err := s.All.Claim(ctx, process, due, limit)
+	s.record(leases)
+	return leases, err
+}
+
+// Held implements store.Leases. The engine calls it after a claim with an unknown outcome, such as one during a failover.
+func (s *fleetStore) Held(ctx context.Context, process string) ([]engine.Lease, error) {
+	leases, err := s.All.Held(ctx, process)
+	s.record(leases)
+	return leases, err
+}
+
+func (s *fleetStore) record(leases []engine.Lease) {
 	for _, l := range leases {
 		s.epochs.Store(l.App, l.Epoch)
 	}
-	return leases, err
 }
 
 // Start implements store.Sequences.

@@ -180,11 +180,12 @@ func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay t
 		if f.stalled(about, onTheWay, stall) {
 			f.count[staleStall]++
 		} else {
-			f.violate(staleSent, "%s of %s: epoch %d after %d, %s after it was sent", app, process, epoch, f.epoch[app], onTheWay)
+			f.violate(staleSent, "%s of %s: epoch %d after %d of %s, %s after it was sent", app, process, epoch, f.epoch[app],
+				f.owner[ownerKey(app, f.epoch[app])], onTheWay)
 		}
 	}
 	f.epoch[app] = max(f.epoch[app], epoch)
-	key := app + "/" + strconv.FormatInt(epoch, 10)
+	key := ownerKey(app, epoch)
 	if o := f.owner[key]; o != "" && o != process {
 		f.violate(doubleOwner, "%s: %s and %s", key, o, process)
 	}
@@ -193,6 +194,8 @@ func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay t
 		f.arrived(app, process, time.Now())
 	}
 }
+
+func ownerKey(app string, epoch int64) string { return app + "/" + strconv.FormatInt(epoch, 10) }
 
 func (f *fleetTarget) violate(what, format string, args ...any) {
 	f.count[what]++

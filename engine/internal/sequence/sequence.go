@@ -123,7 +123,7 @@ type run struct {
 	outcome         plan.Outcome
 	end             End
 	begun           time.Time
-	stepped         time.Time // when the exchange began, its last response arrived or its create was announced, whichever was last
+	stepped         time.Time    // when the exchange began, its last response arrived or its create was announced, whichever was last
 	noted           int          // number of further requests of the push whose members are already stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
 	pendingNote     func() error // waits for the pending write of the progress, nil if none
