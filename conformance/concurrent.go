@@ -64,6 +64,8 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 		if call, _ := errors.AsType[*callError](err); failureOf(ctx, nil, err) != "" && !call.network() &&
 			t.session.wire.responds(ctx, requests[i]) {
 			t.session.wire.unanswered = 0
+			// Of several requests one probably fails, although each of them would succeed when repeated.
+			t.SkipIf(t.session.wire.repeats.count > 0, "a concurrent request got no response, and the target fails at random")
 			t.robustness(call.name, call.reason+", when sent concurrently; the target responds to other requests", call.exchange)
 			panic(stopped{})
 		}

@@ -242,8 +242,8 @@ func sameInCapitals(id, title, requirement string, pairs ...[2]string) check {
 	}
 }
 
-// withUsualCase runs a check of letter case unless the filter in the case of the RFCs finds none of the expected users, or users that are
-// not expected: then the response to another case shows nothing about case.
+// withUsualCase runs a check of case-insensitive comparisons unless the filter in the case of the RFCs finds none of the expected users, or
+// users that are not expected: then the response to another case shows nothing about case.
 func withUsualCase(filter, users string, run func(context.Context, *T)) func(context.Context, *T) {
 	return func(ctx context.Context, t *T) {
 		found, reason := usualCase(ctx, t, filter)

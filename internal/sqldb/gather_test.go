@@ -33,7 +33,7 @@ func TestGathering_Limit(t *testing.T) {
 	}
 }
 
-// TestGathering_Vain checks that waits become rare while nobody comes, and are as frequent as before as soon as somebody does.
+// TestGathering_Vain checks that waits become rare while nobody comes, and are as frequent as before as soon as a caller does.
 func TestGathering_Vain(t *testing.T) {
 	var g gathering
 	waits := func(batches int, came bool) (n int) {

@@ -94,7 +94,7 @@ func TestSharedHalts_Since(t *testing.T) {
 				r := &reads{slow: slow}
 				h := r.shared(t)
 				h.Ahead()
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				got, err := h.Current(t.Context(), time.Now())
 				require.NoError(t, err)
