@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A batch is committed when no caller is waiting, or when it reaches one of these limits. They bound the time that the first caller of a
-// batch waits for the other callers.
+// A batch is committed when no caller is waiting or expected, see gathering, or when it reaches one of these limits. They bound the time
+// that the first caller of a batch waits for the other callers.
 const (
 	maxBatch     = 256
 	maxBatchTime = 20 * time.Millisecond

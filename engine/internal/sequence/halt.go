@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/internal/errtext"
 )
 
-// halted returns the halt of one of the operations, or nil if none of them is halted. It misses no halt that was
-// stored before the last step of the sequence.
+// halted returns the halt of one of the operations, or nil if none of them is halted. It misses no halt that was stored before the last
+// step of the sequence.
 func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt, error) {
 	halts, err := r.Halts.Current(ctx, r.stepped)
 	if err != nil {

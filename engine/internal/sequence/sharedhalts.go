@@ -18,6 +18,7 @@ type SharedHalts struct {
 	mu      sync.Mutex
 	last    *haltRead // the latest read that has ended
 	next    *haltRead // the latest read in progress, nil if there is none
+	ended   bool      // Wait was called
 	running sync.WaitGroup
 }
 
@@ -41,8 +42,8 @@ func NewSharedHalts(ctx context.Context, read func(context.Context) ([]engine.Ha
 func (h *SharedHalts) Current(ctx context.Context, since time.Time) ([]engine.Halt, error) {
 	h.mu.Lock()
 	r := h.last
-	if !r.within(haltsAge) || r.begun.Before(since) || r.err != nil {
-		if r = h.next; !r.within(haltsAge) || r.begun.Before(since) {
+	if !r.serves(since) || r.err != nil {
+		if r = h.next; !r.serves(since) {
 			r = h.begin()
 		}
 	}
@@ -59,13 +60,24 @@ func (h *SharedHalts) Current(ctx context.Context, since time.Time) ([]engine.Ha
 func (h *SharedHalts) Ahead() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.begin()
+	if !h.ended {
+		h.begin()
+	}
 }
 
-// Wait waits for the end of all reads. It must not be called concurrently with the other methods.
-func (h *SharedHalts) Wait() { h.running.Wait() }
+// Wait waits for the end of all reads. After it, Current must not be called. Ahead begins no read: a response that comes too late may
+// still call it.
+func (h *SharedHalts) Wait() {
+	h.mu.Lock()
+	h.ended = true
+	h.mu.Unlock()
+	h.running.Wait()
+}
 
-func (r *haltRead) within(age time.Duration) bool { return r != nil && time.Since(r.begun) <= age }
+// serves reports whether a read began late enough for a request. A nil read did not.
+func (r *haltRead) serves(since time.Time) bool {
+	return r != nil && time.Since(r.begun) <= haltsAge && !r.begun.Before(since)
+}
 
 // begin starts a read. The caller holds the lock.
 func (h *SharedHalts) begin() *haltRead {

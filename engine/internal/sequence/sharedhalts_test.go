@@ -118,3 +118,13 @@ func TestSharedHalts_Canceled(t *testing.T) {
 		require.Equal(t, 1, r.n)
 	})
 }
+
+// TestSharedHalts_Late checks that a response that arrives after the end of the lane begins no read.
+func TestSharedHalts_Late(t *testing.T) {
+	r := &reads{}
+	h := r.shared(t)
+	h.Wait()
+	h.Ahead()
+	h.Wait()
+	require.Zero(t, r.n)
+}
