@@ -71,8 +71,9 @@ type Store struct {
 	tenants    bool // Options.Tenant is set
 	tenant     func(app string) string
 
-	finishing batches[*result] // PostgreSQL
-	beginning batches[*start]  // PostgreSQL
+	finishing batches[*result]   // PostgreSQL
+	beginning batches[*start]    // PostgreSQL
+	walking   batches[*lastPage] // PostgreSQL
 }
 
 var _ store.All = (*Store)(nil)
