@@ -43,8 +43,12 @@ func (h halts) Current(ctx context.Context, _ time.Time) ([]engine.Halt, error) 
 	return h.store.Halts(ctx, h.app)
 }
 
-// Ahead reads nothing: simulated requests take no time.
+// Ahead reads nothing: simulated requests take no time, and do not wait for each other.
 func (halts) Ahead() {}
+
+func (halts) AheadOfOthers() {}
+
+func (halts) Queue() (leave func()) { return func() {} }
 
 // Begin implements sequence.Ledger.
 func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []store.Intent) error {

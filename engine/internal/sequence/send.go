@@ -45,7 +45,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = r.withAlternatives(*step.Outcome)
 	r.outcome.Message = line.Redact(r.outcome.Message) // the message quotes the target, and is stored, logged and passed to the observer
-	return r.waitForNote()
+	return r.stored()
 }
 
 // noteAlternative records a request form other than the preferred form of the style.
@@ -95,7 +95,7 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 		r.localFailure = r.localFailure || err != nil
 		return plan.Response{Err: err}, why
 	}
-	done, err := line.Turn(ctx)
+	done, err := r.turn(ctx, line, q)
 	if err != nil {
 		return failed(err)
 	}
@@ -113,12 +113,17 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 	if r.noteAlternative(q); q.Alternative != nil {
 		step.Alternative = line.Redact(q.Alternative.String())
 	}
-	// The next request need not wait for the halts: they are read while the response is processed.
+	// The next request need not wait for the halts: they are read while the response is processed. It is a request of this sequence, or of
+	// one that waits for its turn.
 	var arrived atomic.Pointer[time.Time]
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() {
 		now := time.Now()
-		if arrived.CompareAndSwap(nil, &now) && (q.Op == "" || s.Push.Further()) {
+		switch first := arrived.CompareAndSwap(nil, &now); {
+		case !first:
+		case q.Op == "" || s.Push.Further():
 			r.Halts.Ahead()
+		default:
+			r.Halts.AheadOfOthers()
 		}
 	}})
 	for range resetTries {
@@ -134,6 +139,14 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 	}
 	r.late = r.late || q.Op != "" && !r.Valid()
 	return answer, nil
+}
+
+// turn waits until a request may be sent.
+func (r *run) turn(ctx context.Context, line Line, q plan.Request) (done func(), err error) {
+	if q.Op != "" {
+		defer r.Halts.Queue()()
+	}
+	return line.Turn(ctx)
 }
 
 // resetTries is the maximum number of attempts of a read whose connection is reset, if no other sequence repeats it.

@@ -54,8 +54,12 @@ type Line interface {
 type Halts interface {
 	// Current returns the halts of the app and those of all apps, as they were at most 5 ms ago and not before since.
 	Current(ctx context.Context, since time.Time) ([]engine.Halt, error)
-	// Ahead begins to read the halts for a request that is sent soon.
+	// Ahead begins to read the halts for a request that the caller sends soon.
 	Ahead()
+	// AheadOfOthers begins to read the halts for a request that another sequence sends soon, if one waits for its turn.
+	AheadOfOthers()
+	// Queue records that a request which needs the halts waits for its turn, until leave is called.
+	Queue() (leave func())
 }
 
 // Settings are the settings of an engine for its sequences.
@@ -124,9 +128,9 @@ type run struct {
 	end             End
 	begun           time.Time
 	stepped         time.Time    // when the exchange began, its last response arrived or its create was announced, whichever was last
-	noted           int          // number of further requests of the push whose members are already stored
+	noted           int          // number of further requests of the push that need not wait for their members to be stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
-	pendingNote     func() error // waits for the pending write of the progress, nil if none
+	noting          *note        // the write of the progress that has not ended yet, nil if none
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet

@@ -46,6 +46,10 @@ func (r *room) Current(context.Context, time.Time) ([]engine.Halt, error) {
 
 func (r *room) Ahead() {}
 
+func (r *room) AheadOfOthers() {}
+
+func (r *room) Queue() (leave func()) { return func() {} }
+
 func (r *room) Begin(_ context.Context, _ engine.Lease, intents []store.Intent) error {
 	i := intents[0]
 	if i.Creating {

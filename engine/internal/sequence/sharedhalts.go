@@ -18,6 +18,7 @@ type SharedHalts struct {
 	mu      sync.Mutex
 	last    *haltRead // the latest read that has ended
 	next    *haltRead // the latest read in progress, nil if there is none
+	queued  int       // number of requests that wait for their turn
 	ended   bool      // Wait was called
 	running sync.WaitGroup
 }
@@ -65,8 +66,29 @@ func (h *SharedHalts) Ahead() {
 	}
 }
 
-// Wait waits for the end of all reads. After it, Current must not be called. Ahead begins no read: a response that comes too late may
-// still call it.
+// AheadOfOthers implements Halts.
+func (h *SharedHalts) AheadOfOthers() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended && h.queued > 0 && h.next == nil {
+		h.begin()
+	}
+}
+
+// Queue implements Halts.
+func (h *SharedHalts) Queue() (leave func()) {
+	h.change(1)
+	return func() { h.change(-1) }
+}
+
+func (h *SharedHalts) change(queued int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.queued += queued
+}
+
+// Wait waits for the end of all reads. After it, Current must not be called. Ahead and AheadOfOthers begin no read: a response that comes
+// too late may still call them.
 func (h *SharedHalts) Wait() {
 	h.mu.Lock()
 	h.ended = true

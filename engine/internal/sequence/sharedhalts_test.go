@@ -119,12 +119,36 @@ func TestSharedHalts_Canceled(t *testing.T) {
 	})
 }
 
+// TestSharedHalts_Others checks that the halts are read ahead for another sequence if one waits for its turn and no read is in progress.
+func TestSharedHalts_Others(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reads{slow: time.Millisecond}
+		h := r.shared(t)
+		h.AheadOfOthers()
+		synctest.Wait()
+		require.Zero(t, r.n, "no request waits")
+		leave := h.Queue()
+		h.AheadOfOthers()
+		h.AheadOfOthers()
+		time.Sleep(2 * time.Millisecond)
+		require.Equal(t, 1, r.n)
+		h.AheadOfOthers()
+		leave()
+		time.Sleep(2 * time.Millisecond)
+		h.AheadOfOthers()
+		synctest.Wait()
+		require.Equal(t, 2, r.n)
+	})
+}
+
 // TestSharedHalts_Late checks that a response that arrives after the end of the lane begins no read.
 func TestSharedHalts_Late(t *testing.T) {
 	r := &reads{}
 	h := r.shared(t)
 	h.Wait()
 	h.Ahead()
+	h.Queue()
+	h.AheadOfOthers()
 	h.Wait()
 	require.Zero(t, r.n)
 }
