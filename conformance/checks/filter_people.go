@@ -179,6 +179,7 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 		return false
 	}
 	blockedIfOperatorFails(ctx, t, r.filter)
+	blockedIfConditionFails(ctx, t, r.filter)
 	filter := expand(t, r.filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
 	if rest, ok := strings.CutPrefix(r.filter, scope); ok && !res.OK() && t.RejectsPrefixes() && singleEq.MatchString(rest) {

@@ -150,7 +150,7 @@ func literalRows(table ...row) func(context.Context, *T) {
 			}
 			if plain, ok := plainRows[match[1]+" "+match[2]]; ok {
 				t.BlockedIf(func() string {
-					if wrongRow(ctx, t, plain) == "" {
+					if wrongRow(ctx, t, plain, "") == "" {
 						return ""
 					}
 					return "GET /Users?filter with " + match[1] + " " + match[2] + " and an operand without special characters does not return " +

@@ -614,6 +614,7 @@ var patchMatrix = cells(
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		mayReject: true,
+		basic:     ops(doc{"op": "replace", "path": "name.familyName", "value": "Lovelace"}),
 		ops:       ops(doc{"op": "replace", "value": doc{"name.familyName": "Lovelace"}}),
 		want:      wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
 		why: "Entra ID with its compliance flag sends names such as name.familyName; if the server stores them as attributes, the " +
@@ -627,6 +628,7 @@ var patchMatrix = cells(
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		mayReject: true,
+		basic:     ops(doc{"op": "replace", "path": ext + "department", "value": "New"}),
 		ops:       ops(doc{"op": "replace", "value": doc{ext + "department": "New"}}),
 		want:      wants("@department", "New"),
 		why:       "Entra ID with its compliance flag sends names with a URN; if the server stores them as attributes, the update is lost.",

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,8 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 		"projection.user-name-always": {"projection.id-alone", "projection.meta-part projection.members-on-demand " +
 			"projection.whole-complex"},
 		"filter.eq-by-name-only":            {"filter.eq", "filter.reference-eq"},
+		"filter.pr-always":                  {"filter.pr", "filter.not-present"},
+		"filter.false-is-true":              {"filter.boolean", "filter.nested-groups filter.not-before-and"},
 		"filter.absent-is-less":             {"filter.absent-less", "filter.multi-valued-lt filter.sub-attribute-le"},
 		"filter.percent-raw":                {"filter.encoding-percent", "filter.encoding-lower-case"},
 		"discovery.certificates-as-strings": {"discovery.user-types", "filter.binary-order-gt filter.binary-order-le"},
@@ -58,6 +61,36 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 			}
 			for _, id := range silent {
 				assert.False(t, complains(byID[id]), describe(byID[id]))
+			}
+		})
+	}
+}
+
+// TestSuite_ConditionBlocks checks that filters with square brackets are no findings on a server that cannot compare email addresses at
+// all, and neither are filters with logical operators on one that does not support sw.
+func TestSuite_ConditionBlocks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ fails, reports, silent string }{
+		"email addresses": {"emails", "filter.multi-valued-eq", "filter.value-path filter.value-path-ew filter.value-path-twice " +
+			"filter.value-path-joined filter.urn-prefix"},
+		"sw": {" sw ", "filter.sw", "filter.group-at-the-end filter.ge-is-not-lt filter.complement"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := newReferenceServer(t)
+			broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Query().Get("filter"), c.fails) {
+					http.Error(w, "program error", http.StatusInternalServerError)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+			reports := strings.Fields(c.reports)
+			for _, result := range suite(t, broken, append(reports, strings.Fields(c.silent)...)...).Checks {
+				if slices.Contains(reports, result.Check.ID) {
+					assert.True(t, noticed(result), describe(result))
+				} else {
+					assert.False(t, complains(result), describe(result))
+				}
 			}
 		})
 	}
