@@ -45,8 +45,8 @@ func (r *run) recordWhole() {
 // progress stores the progress of a push before a request that changes members, unless the members of the request are stored already. In a
 // long push the next members are stored while requests are in flight, so that requests do not wait.
 //
-// Invariant 15: Before a request changes members of a group, the engine stores the ids of these members, unless a crash makes the next push
-// start with all members or with a lookup of the group. They stay pending until the engine has stored the outcome of the request.
+// Invariant 15: Before a request changes members of a group, the engine stores the ids of these members. They stay pending until the
+// engine has stored the outcome of the request.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if s.Push == nil {
 		return nil
@@ -59,104 +59,84 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		p.RemoteName = ""
 	}
 	if change.Replace {
-		if err := r.stored(); err != nil {
+		if err := r.waitForNote(); err != nil {
 			return err
 		}
 		r.noted = 0 // the members of the requests that follow the replacement are not stored yet
-		if known := p.RemoteName == r.row.RemoteName && r.full(); known || r.lookedUp(p) {
-			return nil
+		known := p.RemoteName == r.row.RemoteName && r.full()
+		if known || r.row.RemoteID != p.RemoteID {
+			return nil // do not store the progress: after a crash the next push starts with all members or a lookup
 		}
 		p.NextAll = true
-		r.note(ctx, p, 0)
-		return r.stored()
-	}
-	if r.noted == 0 || r.noting.ended() {
-		if err := r.stored(); err != nil {
-			return err
-		}
+		r.note(ctx, p)
+		return r.waitForNote()
 	}
 	if r.noted == 0 {
 		n := progressEvery
-		if add, remove := s.Push.Next(progressEvery, 1); len(add)+len(remove) > 0 {
-			n = progressFirst
-		}
-		p.NextAdd, p.NextRemove = s.Push.Next(0, n)
-		if r.lookedUp(p) { // these requests need not wait
-			r.note(ctx, p, 0)
-			r.noted = n
-		} else {
-			r.note(ctx, p, n)
-			if err := r.stored(); err != nil {
-				return err
+		if r.pendingNote == nil {
+			if add, remove := s.Push.Next(progressEvery, 1); len(add)+len(remove) > 0 {
+				n = progressFirst
 			}
+			p.NextAdd, p.NextRemove = s.Push.Next(0, n)
+			r.note(ctx, p)
 		}
+		if err := r.waitForNote(); err != nil {
+			return err
+		}
+		r.noted = n
 	}
 	r.noted--
-	if r.noted <= progressEvery/2 && r.noting == nil {
+	if r.noted <= progressEvery/2 && r.pendingNote == nil {
 		// Skip the members of this request and of the requests whose members are stored.
 		p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery)
 		// Near the end of a push, only acknowledged members are left to store. What is stored while requests are in flight, the last write of
 		// the sequence need not store.
 		if len(p.NextAdd)+len(p.NextRemove) > 0 || r.unstored >= progressEvery/2 {
-			r.note(ctx, p, progressEvery)
+			r.note(ctx, p)
 		}
 	}
 	return nil
 }
 
-// lookedUp reports whether the next push starts with a lookup, and then with all members, if the process is killed before the progress is
-// stored, because the store does not have the id of the group.
-func (r *run) lookedUp(p store.Progress) bool { return r.row.RemoteID != p.RemoteID }
-
-// note is a write of the progress.
-type note struct {
-	progress store.Progress
-	requests int // number of requests, after those counted in run.noted, whose members it stores
-	done     chan error
-}
-
-// ended reports whether the write has ended. A nil note has not.
-func (n *note) ended() bool { return n != nil && len(n.done) > 0 }
-
 // note starts to store the progress, with the changes acknowledged so far. The write is not canceled with the sequence.
-func (r *run) note(ctx context.Context, p store.Progress, requests int) {
+func (r *run) note(ctx context.Context, p store.Progress) {
 	f := &r.finish
 	r.unstored = 0
 	r.recordWhole()
 	p.NextAll = p.NextAll || !r.walk.complete()
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
-	n := &note{p, requests, make(chan error, 1)}
-	r.noting = n
+	done := make(chan error, 1)
+	r.pendingNote = func() error {
+		if err := <-done; err != nil {
+			return err
+		}
+		r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
+		switch {
+		case p.NextAll:
+			r.row.Full = max(r.row.Full, p.Gen)
+		case p.Whole && r.row.Full <= p.Gen:
+			r.row.Full = 0
+		}
+		return nil
+	}
 	stored := r.walk.storing()
 	go func() {
 		defer stored()
 		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
 		defer cancel()
-		n.done <- r.Ledger.Progress(store, r.Lease, p)
+		done <- r.Ledger.Progress(store, r.Lease, p)
 	}()
 }
 
-// stored waits until the pending progress, if there is one, is stored.
-func (r *run) stored() error {
-	n := r.noting
-	if n == nil {
+// waitForNote waits until the progress that note is storing, if any, is stored.
+func (r *run) waitForNote() error {
+	if r.pendingNote == nil {
 		return nil
 	}
-	r.noting = nil
-	if err := <-n.done; err != nil {
-		return err
-	}
-	p := n.progress
-	r.noted += n.requests
-	r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
-	switch {
-	case p.NextAll:
-		r.row.Full = max(r.row.Full, p.Gen)
-	case p.Whole && r.row.Full <= p.Gen:
-		r.row.Full = 0
-	}
-	return nil
+	wait := r.pendingNote
+	r.pendingNote = nil
+	return wait()
 }
 
 // full reports whether a push of all members is pending.

@@ -45,7 +45,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = r.withAlternatives(*step.Outcome)
 	r.outcome.Message = line.Redact(r.outcome.Message) // the message quotes the target, and is stored, logged and passed to the observer
-	return r.stored()
+	return r.waitForNote()
 }
 
 // noteAlternative records a request form other than the preferred form of the style.

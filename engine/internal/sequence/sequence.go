@@ -128,9 +128,9 @@ type run struct {
 	end             End
 	begun           time.Time
 	stepped         time.Time    // when the exchange began, its last response arrived or its create was announced, whichever was last
-	noted           int          // number of further requests of the push that need not wait for their members to be stored
+	noted           int          // number of further requests of the push whose members are already stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
-	noting          *note        // the write of the progress that has not ended yet, nil if none
+	pendingNote     func() error // waits for the pending write of the progress, nil if none
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet
