@@ -212,16 +212,12 @@ func endWalksAtOnce(ctx context.Context, tx *sqldb.Tx, app string, pages []page)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `WITH gone AS (DELETE FROM {member_state} AS m USING `+walkKeys+`
+	_, err = tx.Exec(ctx, `WITH gone AS (DELETE FROM {member_state} AS m USING `+groupKeys+`
 			AND (m.walk <> v.walk OR m.want = 0) AND m.pushed = 0 AND m.asked = 0)
-		UPDATE {member_state} AS m SET want = 0 FROM `+walkKeys+`
+		UPDATE {member_state} AS m SET want = 0 FROM `+groupKeys+`
 			AND m.walk <> v.walk AND m.want = 1 AND (m.pushed <> 0 OR m.asked <> 0)`, walks, app, walks, app)
 	return err
 }
-
-// walkKeys is groupKeys with the walk of each group.
-const walkKeys = `json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, grp TEXT, walk BIGINT)
-	WHERE m.app_id = v.app AND m.app_id = ? AND m.group_id = v.grp`
 
 // pageOf returns a page with the responses of the directory.
 func pageOf(group string, walk int64, answers []store.MemberAnswer) page {

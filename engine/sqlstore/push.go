@@ -186,8 +186,8 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app string, m
 const keys = `json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, grp TEXT, principal TEXT, id TEXT)
 	WHERE m.app_id = v.app AND m.app_id = ? AND m.group_id = v.grp AND m.principal_id BETWEEN v.principal AND v.principal`
 
-// groupKeys is keys for all members of the groups.
-const groupKeys = `json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, grp TEXT)
+// groupKeys is keys for all members of the groups. A row has a walk only if the statement uses v.walk.
+const groupKeys = `json_to_recordset(CAST(? AS JSON)) AS v (app TEXT, grp TEXT, walk BIGINT)
 	WHERE m.app_id = v.app AND m.app_id = ? AND m.group_id = v.grp`
 
 // updateMembers returns the statement of eachMember for PostgreSQL.

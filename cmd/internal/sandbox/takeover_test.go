@@ -84,9 +84,9 @@ func TestTakeover_TwoSandboxes(t *testing.T) {
 		do(t, two[0].api(), http.MethodPut, "/api/v1/apps/"+app+"/groups/"+group.ID, "{}", nil)
 		eventually(t, "the work has begun", func() bool { n, _ := target.after(time.Time{}); return n >= takenAssignments/4 })
 		// For a moment, the other process may have the lane of an earlier app, whose principals are looked at again after the takeover.
-		owner := -1
+		var owners []int
 		eventually(t, "one process has all running lanes", func() bool {
-			var owners []int
+			owners = nil
 			for _, p := range fleetOf(t, two[0]).Processes {
 				for i, c := range two {
 					if p.Lanes > 0 && p.State == engine.ProcessAlive && strings.HasSuffix(p.Name, strings.TrimPrefix(c.Ready.BaseURL, "http://")) {
@@ -94,11 +94,9 @@ func TestTakeover_TwoSandboxes(t *testing.T) {
 					}
 				}
 			}
-			if len(owners) == 1 {
-				owner = owners[0]
-			}
 			return len(owners) == 1
 		})
+		owner := owners[0]
 		two[owner].kill()
 		killed := time.Now()
 		other := two[1-owner]
