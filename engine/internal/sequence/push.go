@@ -86,15 +86,30 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		r.noted = n
 	}
 	r.noted--
+	if !s.Push.Further() {
+		return r.lastProgress(ctx, p)
+	}
 	if r.noted <= progressEvery/2 && r.pendingNote == nil {
 		// Skip the members of this request and of the requests whose members are stored.
 		p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery)
-		// Near the end of a push, only acknowledged members are left to store. What is stored while requests are in flight, the last write of
-		// the sequence need not store.
+		// Near the end of a push, only acknowledged members are left to store.
 		if len(p.NextAdd)+len(p.NextRemove) > 0 || r.unstored >= progressEvery/2 {
 			r.note(ctx, p)
 		}
 	}
+	return nil
+}
+
+// lastProgress stores the acknowledged members before the last request of a push, unless there are few, or a write of the progress is
+// pending. What is stored while a request is in flight, the last write of the sequence need not store.
+func (r *run) lastProgress(ctx context.Context, p store.Progress) error {
+	if r.unstored < progressFirst || r.pendingNote != nil && !r.noteEnded() {
+		return nil
+	}
+	if err := r.waitForNote(); err != nil {
+		return err
+	}
+	r.note(ctx, p)
 	return nil
 }
 
@@ -107,6 +122,7 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
 	done := make(chan error, 1)
+	r.noteEnded = func() bool { return len(done) > 0 }
 	r.pendingNote = func() error {
 		if err := <-done; err != nil {
 			return err
@@ -129,14 +145,14 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	}()
 }
 
-// waitForNote waits until the progress that note is storing, if any, is stored.
+// waitForNote waits until the progress that note is storing, if any, is stored. If a progress of the sequence could not be stored, it
+// returns the error: then the result must not be stored either, because it does not contain the changes of that progress.
 func (r *run) waitForNote() error {
-	if r.pendingNote == nil {
-		return nil
+	if wait := r.pendingNote; wait != nil {
+		r.pendingNote = nil
+		r.lostNote = wait()
 	}
-	wait := r.pendingNote
-	r.pendingNote = nil
-	return wait()
+	return r.lostNote
 }
 
 // full reports whether a push of all members is pending.

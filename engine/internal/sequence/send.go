@@ -30,7 +30,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		if step.Outcome != nil {
 			break
 		}
-		if err := r.progress(ctx, step); err != nil && ctx.Err() == nil {
+		if err := r.progress(ctx, step); err != nil {
 			return err
 		}
 		answer, why := r.send(ctx, line, step)

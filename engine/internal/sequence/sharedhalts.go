@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -59,6 +60,8 @@ func (h *SharedHalts) Current(ctx context.Context, since time.Time) ([]engine.Ha
 
 // Ahead implements Halts.
 func (h *SharedHalts) Ahead() {
+	// The caller processes the response next. If it went on at once, another processor would have to wake up to begin the read.
+	defer runtime.Gosched()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.ended {

@@ -1,0 +1,152 @@
+package sequence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/engine/store"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// groupRoom is a room for the push of a group with pending members. One PATCH adds one member.
+type groupRoom struct {
+	room
+	members  []store.Member
+	target   *enginetest.Target
+	mu       sync.Mutex
+	notes    int
+	progress func(note int) error // stores the note with that number, counted from 1
+	patched  func(n int)          // is called after the n-th PATCH
+	patches  int
+}
+
+func newGroupRoom(members int) *groupRoom {
+	r := &groupRoom{target: enginetest.NewTarget(), patched: func(int) {}, progress: func(int) error { return nil }}
+	g := &scim.Resource{}
+	g.Set("schemas", []any{scim.GroupSchema})
+	g.Set("displayName", "team")
+	r.row = engine.State{
+		App: "app", Kind: engine.Group, ID: "g", Desired: 3, Want: engine.Active, MayExist: true, Origin: engine.Created,
+		RemoteID: r.target.Add("Groups", g), RemoteName: "team", Synced: 1,
+	}
+	for n := range members {
+		u := &scim.Resource{}
+		u.Set("schemas", []any{scim.UserSchema})
+		u.Set("userName", fmt.Sprintf("user-%02d", n))
+		r.members = append(r.members, store.Member{User: fmt.Sprintf("u-%02d", n), Want: true, RemoteID: r.target.Add("Users", u)})
+	}
+	return r
+}
+
+func (r *groupRoom) Members(_ context.Context, _ string, q store.MemberQuery) ([]store.Member, error) {
+	if q.Which == store.MembersAsked || q.Which == store.MembersLeaving || q.After != "" {
+		return nil, nil
+	}
+	return r.members, nil
+}
+
+func (r *groupRoom) SaveMembers(context.Context, engine.Lease, string, int64, []store.MemberAnswer) error {
+	return nil
+}
+
+func (r *groupRoom) EndWalk(context.Context, engine.Lease, string, int64, []store.MemberAnswer) error {
+	return nil
+}
+
+func (r *groupRoom) Progress(context.Context, engine.Lease, store.Progress) error {
+	r.mu.Lock()
+	r.notes++
+	n := r.notes
+	r.mu.Unlock()
+	return r.progress(n)
+}
+
+type groupLine struct {
+	*target.Line
+	room *groupRoom
+}
+
+func (l groupLine) Do(ctx context.Context, q plan.Request) plan.Response {
+	if q.Method == http.MethodPatch {
+		l.room.patches++
+		defer l.room.patched(l.room.patches)
+	}
+	return l.Line.Do(ctx, q)
+}
+
+func (r *groupRoom) run(t *testing.T, ctx context.Context) (sequence.End, error) {
+	t.Helper()
+	server := httptest.NewServer(r.target)
+	defer server.Close()
+	d := &enginetest.Directory{}
+	d.SetGroup("app", "g", engine.GroupState{Want: engine.Active, DisplayName: "team"})
+	for _, m := range r.members {
+		d.SetMember("app", "g", m.User, true)
+	}
+	connector := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Minute, Concurrency: 2, Now: time.Now})
+	connection := connector.Connect(engine.Target{
+		BaseURL: server.URL, Auth: engine.Auth{Secret: "t"}, CreateUsers: true, PushGroups: true, MemberBatch: 1,
+	})
+	return sequence.Deps{
+		Settings: sequence.Settings{
+			Now: time.Now, Logger: slog.New(slog.DiscardHandler), Backoff: lane.Backoff{Initial: time.Second, Max: time.Minute},
+			CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
+		},
+		Ledger: r, Halts: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
+		Valid: func() bool { return true },
+		Sent:  func() {},
+		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
+			return groupLine{connection.Line("", connector.RateLimiter("app"), record, secrets...), r}
+		},
+	}.Run(ctx, r.row, false)
+}
+
+// TestRun_LostProgress checks that no result is stored after a progress could not be stored, not even if the sequence is aborted: the
+// result would not contain the members of that progress.
+func TestRun_LostProgress(t *testing.T) {
+	const last = 12 // number of PATCHes whose members are stored without the third note
+	for _, aborted := range []bool{false, true} {
+		t.Run(fmt.Sprint("aborted ", aborted), func(t *testing.T) {
+			ctx, abort := context.WithCancel(t.Context())
+			defer abort()
+			lost, sent := errors.New("the database is closed"), make(chan struct{})
+			r := newGroupRoom(30)
+			r.patched = func(n int) {
+				if n == last {
+					if aborted {
+						abort()
+					}
+					close(sent)
+				}
+			}
+			r.progress = func(note int) error {
+				if note < 3 {
+					return nil
+				}
+				<-sent
+				return lost
+			}
+			_, err := r.run(t, ctx)
+			require.ErrorIs(t, err, lost)
+			require.NotContains(t, r.log, "Finish")
+			require.Equal(t, last, r.patches)
+		})
+	}
+}
