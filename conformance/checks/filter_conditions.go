@@ -14,7 +14,7 @@ type condition struct {
 
 // conditions are the conditions of the filters of these checks.
 var conditions = []condition{
-	{text: bob, row: row{bob, "bob"}},
+	ofUser("ada"), ofUser("bob"), ofUser("cyd"), ofUser("dan"),
 	{text: employee, row: row{employee, "ada cyd"}},
 	{text: `title co "Chief"`, row: row{`title co "«P» Chief"`, "cyd"}},
 	{text: `name.familyName sw "«P» Ing"`, row: row{`name.familyName sw "«P» Ing"`, "dan"}},
@@ -38,6 +38,12 @@ var elementConditions = []condition{
 	ofElement(`value co "«P»dan.h"`, "dan"),
 	{`type eq "work"`, row{`emails.type eq "work"`, "ada bob dan eve"}, true},
 	{`type eq "home"`, row{`emails.type eq "home"`, "ada dan"}, true},
+}
+
+// ofUser returns a condition that one user matches by its userName.
+func ofUser(label string) condition {
+	filter := `userName eq "«P»` + label + `@example.com"`
+	return condition{text: filter, row: row{filter, label}}
 }
 
 // ofElement returns a condition of an element that matches no other users. Its filter names the sub-attribute after a dot.

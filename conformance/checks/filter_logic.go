@@ -261,7 +261,7 @@ func withUsualCase(filter, users string, run func(context.Context, *T)) func(con
 func usualCase(ctx context.Context, t *T, filter string) (labeled []string, reason string) {
 	filter = expand(t, filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
-	if declined(res) {
+	if res.Declines() {
 		t.Note("rejected with %d: %s", res.Status, filter)
 		return nil, ""
 	}

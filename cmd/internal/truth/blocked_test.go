@@ -74,6 +74,9 @@ func TestSuite_ConditionBlocks(t *testing.T) {
 		"email addresses": {"emails", "filter.multi-valued-eq", "filter.value-path filter.value-path-ew filter.value-path-twice " +
 			"filter.value-path-joined filter.urn-prefix"},
 		"sw": {" sw ", "filter.sw", "filter.group-at-the-end filter.ge-is-not-lt filter.complement"},
+		"userName eq": {"userName eq", "filter.eq", "filter.or filter.or-chain filter.encoding-percent filter.encoding-lower-case " +
+			"create.odd-user-name patch.rename put.rename"},
+		"group by id": {"id eq", "filter.id-eq", "filter.group-name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := newReferenceServer(t)
