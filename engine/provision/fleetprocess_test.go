@@ -235,7 +235,9 @@ func (t fleetTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if stall := t.pulse.stall(now); !stall.IsZero() {
 		r.Header.Set(stallHeader, strconv.FormatInt(stall.UnixNano(), 10))
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	res, err := http.DefaultTransport.RoundTrip(r)
+	t.pulse.stall(time.Now()) // a stall after the next check of the validity, which the response causes, begins later than the response
+	return res, err
 }
 
 // fleetApp returns the app to whose target a path belongs.

@@ -98,7 +98,9 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.replied[about] = time.Now()
+		if r.Context().Err() == nil { // otherwise the process does not wait for the response any more
+			f.replied[about] = time.Now()
+		}
 	}()
 	if a := f.aimed(name, process, r, body); a != nil {
 		defer close(a.done)
@@ -180,8 +182,9 @@ func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay t
 		if f.stalled(about, onTheWay, stall) {
 			f.count[staleStall]++
 		} else {
-			f.violate(staleSent, "%s of %s: epoch %d after %d of %s, %s after it was sent", app, process, epoch, f.epoch[app],
-				f.owner[ownerKey(app, f.epoch[app])], onTheWay)
+			f.violate(staleSent, "%s of %s: epoch %d after %d of %s, %s after it was sent, stall %s, last response %s", app, about, epoch,
+				f.epoch[app], f.owner[ownerKey(app, f.epoch[app])], onTheWay, stall.Format(time.StampMicro),
+				f.replied[about].Format(time.StampMicro))
 		}
 	}
 	f.epoch[app] = max(f.epoch[app], epoch)
