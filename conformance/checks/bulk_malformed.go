@@ -34,7 +34,7 @@ var bulkMalformed = []check{
 		Why:          "A client that gets a success for a truncated message assumes that its accounts were created.",
 		Fix:          "Return 400 for a bulk request without Operations.",
 		Run: func(ctx context.Context, t *T) {
-			expectError(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
+			expectError(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400)
 		},
 	},
 	malformedBulk("unknown-method", "In a bulk request, an operation with the method GET is rejected", "RFC7644-3.7-06",

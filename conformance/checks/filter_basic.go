@@ -68,6 +68,12 @@ func blockedIfOperatorFails(ctx context.Context, t *T, filter string) {
 	}
 }
 
+// blockedIfEmployeesNotFound blocks the check of a list with a filter if the list with only this filter does not contain exactly the users
+// that match. filter.eq reports that.
+func blockedIfEmployeesNotFound(ctx context.Context, t *T) {
+	t.BlockedIf(func() string { return wrongRow(ctx, t, row{employee, "ada cyd"}, "without other parameters,") })
+}
+
 // wrongRow returns a message if the target evaluates the filter of a row wrong, which the message describes by which. It returns "" if the
 // target does not, or if it rejects the filter as permitted.
 func wrongRow(ctx context.Context, t *T, r row, which string) string {

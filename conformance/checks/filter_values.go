@@ -239,6 +239,7 @@ var filterValues = []check{
 		Fix: "Evaluate the filter on the whole resource, before attributes and excludedAttributes reduce the response.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "userType"), "the target does not store userType as sent")
+			blockedIfEmployeesNotFound(ctx, t)
 			res := t.Get(ctx, "/Users", "filter", expand(t, employee), "attributes", "userName")
 			t.SkipIf(res.Status == 400 && res.Declines() && !supportsEq(ctx, t, employee), skipUnsupported)
 			filterRequired(t, res, "GET /Users with a filter on userType and attributes=userName")

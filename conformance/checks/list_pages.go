@@ -229,7 +229,7 @@ var listPages = []check{
 	{
 		ID:           "list.while-deleting",
 		Title:        "Paging continues when a user on an earlier page is deleted",
-		Requirements: reqs("RFC7644-3.4.2.4-14"),
+		Requirements: reqs("RFC7644-3.4.2.4-12", "RFC7644-3.4.2.4-10"),
 		Level:        should,
 		Needs:        pagesKnown,
 		Requests:     11,
@@ -393,7 +393,14 @@ func listWhileDeleting(ctx context.Context, t *T) {
 			t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: a user could not be deleted")
 		}
 	}
-	t.Expect("totalResults after two of four users were deleted", 2, value(page("3").Object(), "totalResults"))
+	if !t.Expect("totalResults after two of four users were deleted", 2, value(page("3").Object(), "totalResults")) {
+		t.BlockedIf(func() string {
+			if after := value(page("9").Object(), "totalResults"); !scim.Equal(after, value(page("1").Object(), "totalResults")) {
+				return "totalResults of GET /Users with a startIndex past the last match, without a deletion, is " + jsonText(plain(after))
+			}
+			return ""
+		})
+	}
 	for _, id := range page("1").IDs() {
 		t.Holds(!slices.Contains(first.IDs(), id), "users on the first page after the deletion of two users", "no deleted user", id)
 	}

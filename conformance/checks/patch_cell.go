@@ -227,6 +227,9 @@ func (c patchCell) run(ctx context.Context, t *T) {
 	if c.basic != nil && !res.OK() {
 		blockedIfRejected(ctx, t, u, c.basic(t)...)
 	}
+	if strings.HasPrefix(c.id, "filter-") || c.id == "remove-all-matches" {
+		blockedIfNoneSelected(ctx, t)
+	}
 	if c.mayReject && res.Status == 400 {
 		t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
 		if u.Resource != nil {
@@ -307,6 +310,23 @@ func blockedIfNothingRemoved(ctx context.Context, t *T) {
 		u := t.CreateUser(ctx, "control", doc{"externalId": t.Prefix() + "control"})
 		if res := t.Patch(ctx, u.Path(), doc{"op": "remove", "path": "externalId"}); !res.OK() {
 			return fmt.Sprintf("PATCH /Users/{id}, which removes externalId, returned %d", res.Status)
+		}
+		return ""
+	})
+}
+
+// blockedIfNoneSelected blocks the check of a special value filter if the target does not remove a value that a simple filter selects,
+// which patch.remove-value-path reports.
+func blockedIfNoneSelected(ctx context.Context, t *T) {
+	t.BlockedIf(func() string {
+		u := t.CreateUser(ctx, "selected", doc{"emails": []doc{{"value": t.UserName("kept"), "type": "work", "primary": true},
+			{"value": t.UserName("dropped"), "type": "home"}}})
+		res := t.Patch(ctx, u.Path(), doc{"op": "remove", "path": `emails[type eq "home"]`})
+		if !res.OK() {
+			return fmt.Sprintf("PATCH /Users/{id}, which removes emails[type eq \"home\"], returned %d", res.Status)
+		}
+		if !slices.Equal(addresses(t, "kept"), values(t.Read(ctx, u.Path()).Object(), "emails", "value")) {
+			return "PATCH /Users/{id}, which removes emails[type eq \"home\"], did not remove exactly this value"
 		}
 		return ""
 	})

@@ -384,7 +384,7 @@ var searching = []check{
 		ID:           "search.get",
 		Title:        "GET on /Users/.search is rejected",
 		Requirements: reqs("RFC7644-3.4.3-01"),
-		Level:        should,
+		Level:        may,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
 		Why:          "A client that sends GET by mistake would treat a list of all users as the result of its search.",

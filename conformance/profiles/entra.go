@@ -257,8 +257,8 @@ func entraSteps(flag bool) []step {
 				doc{"emails": conformance.ContainsAll{doc{"type": "work", "value": mail("ada")}},
 					"phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
 			Why: "A user who gets an email address or phone number later never has it on the target, and every cycle sends the PATCH again.",
-			Fix: `If no element matches the filter in the path of an add, create one: emails[type eq "work"].value creates an ` +
-				"element with type work.",
+			Fix: `Support emails[type eq "work"].value and phoneNumbers[type eq "mobile"].value as paths. If no element matches the filter ` +
+				"of an add, create one with this type.",
 		},
 		{
 			ID:     "manager",

@@ -40,6 +40,8 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 		"projection.excluded-ignored": {"projection.excluded", "projection.excluded-case projection.excluded-urn projection.excluded-part"},
 		"projection.user-name-always": {"projection.id-alone", "projection.meta-part projection.members-on-demand " +
 			"projection.whole-complex"},
+		"patch.add-replaces":                {"patch.add-multi-valued", "patch.add-no-path"},
+		"list.count-ignored":                {"list.count", "sort.pages-descending sort.pages"},
 		"filter.eq-by-name-only":            {"filter.eq", "filter.reference-eq"},
 		"filter.pr-always":                  {"filter.pr", "filter.not-present"},
 		"filter.false-is-true":              {"filter.boolean", "filter.nested-groups filter.not-before-and"},
@@ -72,10 +74,13 @@ func TestSuite_ConditionBlocks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ fails, reports, silent string }{
 		"email addresses": {"emails", "filter.multi-valued-eq", "filter.value-path filter.value-path-ew filter.value-path-twice " +
-			"filter.value-path-joined filter.urn-prefix"},
+			"filter.value-path-joined filter.urn-prefix filter.multi-valued-ew filter.multi-valued-pr"},
+		"enterprise extension": {"extension:enterprise", "filter.enterprise-eq", "filter.enterprise-ne filter.enterprise-pr " +
+			"filter.manager-present"},
 		"sw": {" sw ", "filter.sw", "filter.group-at-the-end filter.ge-is-not-lt filter.complement"},
 		"userName eq": {"userName eq", "filter.eq", "filter.or filter.or-chain filter.encoding-percent filter.encoding-lower-case " +
 			"create.odd-user-name patch.rename put.rename"},
+		"eq":          {" eq ", "filter.eq", "filter.not-shown filter.total"},
 		"group by id": {"id eq", "filter.id-eq", "filter.group-name"},
 	} {
 		t.Run(name, func(t *testing.T) {
