@@ -4,25 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/internal/connect"
-	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim"
-	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // groupRoom is a room for the push of a group with pending members. One PATCH adds one member.
@@ -100,22 +95,8 @@ func (r *groupRoom) run(t *testing.T, ctx context.Context) (sequence.End, error)
 	for _, m := range r.members {
 		d.SetMember("app", "g", m.User, true)
 	}
-	connector := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Minute, Concurrency: 2, Now: time.Now})
-	connection := connector.Connect(engine.Target{
-		BaseURL: server.URL, Auth: engine.Auth{Secret: "t"}, CreateUsers: true, PushGroups: true, MemberBatch: 1,
-	})
-	return sequence.Deps{
-		Settings: sequence.Settings{
-			Now: time.Now, Logger: slog.New(slog.DiscardHandler), Backoff: lane.Backoff{Initial: time.Second, Max: time.Minute},
-			CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
-		},
-		Ledger: r, Halts: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
-		Valid: func() bool { return true },
-		Sent:  func() {},
-		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
-			return groupLine{connection.Line("", connector.RateLimiter("app"), record, secrets...), r}
-		},
-	}.Run(ctx, r.row, false)
+	at := engine.Target{BaseURL: server.URL, PushGroups: true, MemberBatch: 1}
+	return depsOf(r, d, at, func(l *target.Line) sequence.Line { return groupLine{l, r} }).Run(ctx, r.row, false)
 }
 
 // TestRun_LostProgress checks that no result is stored after a progress could not be stored, not even if the sequence is aborted: the

@@ -114,6 +114,30 @@ func (l line) Do(ctx context.Context, q plan.Request) plan.Response {
 	return l.Line.Do(ctx, q)
 }
 
+// depsOf returns the dependencies of a sequence of the app "app", whose lease does not end. at has the address of the target, and the
+// settings that only one test needs.
+func depsOf(r interface {
+	sequence.Ledger
+	sequence.Halts
+	sequence.Knowledge
+}, d engine.Directory, at engine.Target, wrap func(*target.Line) sequence.Line) sequence.Deps {
+	at.Auth, at.CreateUsers = engine.Auth{Secret: "t"}, true
+	connector := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Minute, Concurrency: 2, Now: time.Now})
+	connection := connector.Connect(at)
+	return sequence.Deps{
+		Settings: sequence.Settings{
+			Now: time.Now, Logger: slog.New(slog.DiscardHandler), Backoff: lane.Backoff{Initial: time.Second, Max: time.Minute},
+			CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
+		},
+		Ledger: r, Halts: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
+		Valid: func() bool { return true },
+		Sent:  func() {},
+		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
+			return wrap(connection.Line("", connector.RateLimiter("app"), record, secrets...))
+		},
+	}
+}
+
 // TestRun_Order checks what a sequence stores before it sends, what it checks before it writes, and what it requeues for the next owner.
 func TestRun_Order(t *testing.T) {
 	ann := func(externalID string) engine.UserState {
@@ -154,21 +178,11 @@ func TestRun_Order(t *testing.T) {
 			defer server.Close()
 			d := &enginetest.Directory{}
 			d.SetUser("app", "u-1", c.state)
-			connector := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Minute, Concurrency: 2, Now: time.Now})
-			connection := connector.Connect(engine.Target{BaseURL: server.URL, Auth: engine.Auth{Secret: "t"}, CreateUsers: true})
 			r := &room{row: engine.State{App: "app", Kind: engine.User, ID: "u-1", Desired: 3}, halts: c.halts, lost: c.lost}
-			end, err := sequence.Deps{
-				Settings: sequence.Settings{
-					Now: time.Now, Logger: slog.New(slog.DiscardHandler), Backoff: lane.Backoff{Initial: time.Second, Max: time.Minute},
-					CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
-				},
-				Ledger: r, Halts: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
-				Valid: func() bool { return !c.late || r.log[len(r.log)-1] != "POST" },
-				Sent:  func() { r.log = append(r.log, "sent") },
-				Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
-					return line{connection.Line("", connector.RateLimiter("app"), record, secrets...), r}
-				},
-			}.Run(t.Context(), r.row, false)
+			deps := depsOf(r, d, engine.Target{BaseURL: server.URL}, func(l *target.Line) sequence.Line { return line{l, r} })
+			deps.Valid = func() bool { return !c.late || r.log[len(r.log)-1] != "POST" }
+			deps.Sent = func() { r.log = append(r.log, "sent") }
+			end, err := deps.Run(t.Context(), r.row, false)
 			require.ErrorIs(t, err, c.lost)
 			require.Equal(t, c.log, r.log)
 			require.Equal(t, c.end, end.Status)
