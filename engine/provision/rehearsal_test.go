@@ -346,13 +346,13 @@ func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 		for _, sent := range log.take() {
 			require.True(t, strings.HasPrefix(sent, "GET "), sent)
 		}
+		w.results = nil
 		w.engine = w.start(provision.Options{Sweep: 2 * time.Millisecond})
 		w.wait()
 		w.stop(w.engine)
 		// Only the first run of the principal is compared: the dry run does not predict runs that follow from its result.
 		first := w.results[slices.IndexFunc(w.results, func(r engine.Result) bool { return r.Kind == kind && r.ID == id })]
 		real := log.take()[:len(first.Steps)]
-		w.results = nil
 		rehearsed := lines(expected)
 		if !honest { // a dry run does not predict requests after the first write
 			write := func(sent string) bool { return !strings.HasPrefix(sent, "GET ") }
@@ -361,12 +361,12 @@ func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 				rehearsed, real = rehearsed[:min(i+1, len(rehearsed))], real[:i+1]
 			}
 		}
-		for i := range rehearsed { // a group that is created by several requests: replace the simulated id in their paths by the real one
-			if i < len(real) && made.MatchString(rehearsed[i]) {
-				method, rest, _ := strings.Cut(real[i], " ")
-				path, _, _ := strings.Cut(rest, " ")
+		// A group that is created by several requests: replace the simulated id by the real one. Its entity tags are not predicted.
+		for i := range min(len(rehearsed), len(real)) {
+			if made.MatchString(rehearsed[i]) {
+				path := strings.Fields(real[i])[1]
 				rehearsed[i] = made.ReplaceAllString(rehearsed[i], path[strings.LastIndexByte(path, '/')+1:])
-				require.Equal(t, "PATCH", method)
+				real[i] = strings.Replace(real[i], path+" W/- ", path+"  ", 1)
 			}
 		}
 		if diff := cmp.Diff(rehearsed, real); diff != "" {

@@ -58,7 +58,8 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 // errors of the app (ErrUnknownApp) and the store.
 //
 // The target's response may differ from the simulated one: the target may reject the request, alter the values, or respond without the
-// resource, which the engine then reads back.
+// resource, which the engine then reads back. The simulated response to a create has no entity tag, so that later requests for the created
+// resource are predicted without If-Match.
 func (t Traces) DryRun(ctx context.Context, app string, kind engine.Kind, id string) (engine.Trace, error) {
 	x, err := t.open(ctx, app)
 	if err != nil {
