@@ -18,6 +18,15 @@ const progressFirst = 2
 // Before a request, the plan knows the members of all requests whose members progress stores.
 const _ = uint(plan.Ahead - (progressEvery/2 + 1 + progressEvery))
 
+// pendingNote is a progress that is being stored.
+type pendingNote struct {
+	progress store.Progress
+	result   chan error // of the write, buffered
+}
+
+// ended reports whether the write has ended.
+func (n *pendingNote) ended() bool { return len(n.result) > 0 }
+
 // acknowledge records the member changes that the target confirmed.
 func (r *run) acknowledge(c *plan.Change) {
 	if c == nil {
@@ -73,7 +82,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	}
 	if r.noted == 0 {
 		n := progressEvery
-		if r.pendingNote == nil {
+		if r.pending == nil {
 			if add, remove := s.Push.Next(progressEvery, 1); len(add)+len(remove) > 0 {
 				n = progressFirst
 			}
@@ -89,7 +98,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if !s.Push.Further() {
 		return r.lastProgress(ctx, p)
 	}
-	if r.noted <= progressEvery/2 && r.pendingNote == nil {
+	if r.noted <= progressEvery/2 && r.pending == nil {
 		// Skip the members of this request and of the requests whose members are stored.
 		p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery)
 		// Near the end of a push, only acknowledged members are left to store.
@@ -103,7 +112,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 // lastProgress stores the acknowledged members before the last request of a push, unless there are few, or a write of the progress is
 // pending. What is stored while a request is in flight, the last write of the sequence need not store.
 func (r *run) lastProgress(ctx context.Context, p store.Progress) error {
-	if r.unstored < progressFirst || r.pendingNote != nil && !r.noteEnded() {
+	if r.unstored < progressFirst || r.pending != nil && !r.pending.ended() {
 		return nil
 	}
 	if err := r.waitForNote(); err != nil {
@@ -121,38 +130,36 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	p.NextAll = p.NextAll || !r.walk.complete()
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
-	done := make(chan error, 1)
-	r.noteEnded = func() bool { return len(done) > 0 }
-	r.pendingNote = func() error {
-		if err := <-done; err != nil {
-			return err
-		}
-		r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
-		switch {
-		case p.NextAll:
-			r.row.Full = max(r.row.Full, p.Gen)
-		case p.Whole && r.row.Full <= p.Gen:
-			r.row.Full = 0
-		}
-		return nil
-	}
+	pending := &pendingNote{p, make(chan error, 1)}
+	r.pending = pending
 	stored := r.walk.storing()
 	go func() {
 		defer stored()
 		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
 		defer cancel()
-		done <- r.Ledger.Progress(store, r.Lease, p)
+		pending.result <- r.Ledger.Progress(store, r.Lease, p)
 	}()
 }
 
 // waitForNote waits until the progress that note is storing, if any, is stored. If a progress of the sequence could not be stored, it
 // returns the error: then the result must not be stored either, because it does not contain the changes of that progress.
 func (r *run) waitForNote() error {
-	if wait := r.pendingNote; wait != nil {
-		r.pendingNote = nil
-		r.lostNote = wait()
+	if r.pending == nil {
+		return r.lostNote
 	}
-	return r.lostNote
+	p := r.pending.progress
+	r.lostNote = <-r.pending.result
+	if r.pending = nil; r.lostNote != nil {
+		return r.lostNote
+	}
+	r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
+	switch {
+	case p.NextAll:
+		r.row.Full = max(r.row.Full, p.Gen)
+	case p.Whole && r.row.Full <= p.Gen:
+		r.row.Full = 0
+	}
+	return nil
 }
 
 // full reports whether a push of all members is pending.

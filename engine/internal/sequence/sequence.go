@@ -130,8 +130,7 @@ type run struct {
 	stepped         time.Time    // when the exchange began, its last response arrived or its create was announced, whichever was last
 	noted           int          // number of further requests of the push whose members are already stored
 	unstored        int          // number of acknowledged requests whose members are not stored yet
-	pendingNote     func() error // waits for the pending write of the progress, nil if none
-	noteEnded       func() bool  // reports whether that write has ended
+	pending         *pendingNote // nil if no progress is being stored
 	lostNote        error        // why a progress could not be stored; then no other progress and no result is stored
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
