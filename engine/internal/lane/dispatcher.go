@@ -232,29 +232,30 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 // claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
 const claimTimeout = 20 * time.Second
 
-// lost adds the leases that an earlier Claim has acquired without returning them. known are the lanes that ran before this Claim: their
-// owners release them.
-func (d *Dispatcher) lost(ctx context.Context, p Process, leases []engine.Lease, known map[string]bool) ([]engine.Lease, error) {
+// lost adds the leases that an earlier Claim has acquired without returning them. known are the leases of the lanes that ran before this
+// Claim: their owners release them.
+func (d *Dispatcher) lost(ctx context.Context, p Process, leases []engine.Lease, known map[string]int64) ([]engine.Lease, error) {
 	held, err := d.o.Leases.Held(ctx, p.ID())
 	if err != nil {
 		return nil, err // the next call finds also the leases of this claim
 	}
 	d.uncertain = ""
 	for _, l := range leases {
-		known[l.App] = true
+		known[l.App] = l.Epoch
 	}
-	return append(leases, slices.DeleteFunc(held, func(l engine.Lease) bool { return known[l.App] })...), nil
+	return append(leases, slices.DeleteFunc(held, func(l engine.Lease) bool { return known[l.App] == l.Epoch })...), nil
 }
 
-func (d *Dispatcher) known() map[string]bool {
+// known returns the epochs of the running lanes if the result of a claim was lost, and otherwise nil.
+func (d *Dispatcher) known() map[string]int64 {
 	if d.uncertain == "" {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known := make(map[string]bool, len(d.running))
-	for app := range d.running {
-		known[app] = true
+	known := make(map[string]int64, len(d.running))
+	for app, t := range d.running {
+		known[app] = t.Lease.Epoch
 	}
 	return known
 }

@@ -288,6 +288,49 @@ func TestDispatcher_FindsLostClaim(t *testing.T) {
 	})
 }
 
+// lateClaim is a store whose second search fails. The claim of that search takes effect after the lane that runs then was released.
+type lateClaim struct {
+	*leases
+	searches int
+	late     bool
+}
+
+func (l *lateClaim) Claimable(ctx context.Context, due time.Time, limit int) (store.Claimable, error) {
+	if l.searches++; l.searches == 2 {
+		return store.Claimable{}, errBroken
+	}
+	return l.leases.Claimable(ctx, due, limit)
+}
+
+func (l *lateClaim) Held(ctx context.Context, process string) ([]engine.Lease, error) {
+	if !l.late {
+		l.late = true
+		time.Sleep(10 * sweep) // until the lane is released
+		if _, err := l.Claim(ctx, process, time.Now().Add(time.Hour), 1); err != nil {
+			return nil, err
+		}
+	}
+	return l.leases.Held(ctx, process)
+}
+
+// TestDispatcher_FindsLateClaim checks that the dispatcher runs a lane again that a claim without a response has acquired after the end of
+// an earlier run.
+func TestDispatcher_FindsLateClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lateClaim{leases: &leases{}}
+		d := dispatcher(l, newFleet())
+		go d.Run(t.Context(), func(context.Context, *lane.Ownership) (engine.Hold, time.Time) {
+			time.Sleep(5 * sweep)
+			return engine.Hold{}, time.Now().Add(time.Hour)
+		})
+		pass(20 * sweep)
+		d.Drain()
+		synctest.Wait()
+		require.Equal(t, 2, l.claims)
+		require.Len(t, l.released, 2)
+	})
+}
+
 // TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails: no other process works on a lane whose process is
 // valid.
 func TestDispatcher_RepeatsRelease(t *testing.T) {
