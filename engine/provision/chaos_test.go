@@ -109,7 +109,7 @@ func (c chaos) run(t *testing.T, url string) {
 	t.Logf("%d kills, %d stops, %d aimed; settled after %s; the target counted %v", killed, stopped, len(aimed),
 		time.Since(begun).Round(time.Millisecond), counts)
 	require.Empty(t, append(problems, c.wrong(t, db, target)...), "end states of lanes and accounts")
-	require.Empty(t, violations)
+	require.Empty(t, violations, &fleet.log)
 	require.Equal(t, deadlocks, c.deadlocks(t, db))
 	require.Positive(t, killed)
 	require.Positive(t, stopped)

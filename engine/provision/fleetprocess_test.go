@@ -53,12 +53,13 @@ const (
 )
 
 // Headers of the requests of a fleet: the process, the epoch of its lease of the app, and, in nanoseconds, the time of the request and the
-// start of the last stall of the process, if it has just ended.
+// start and the end of the last stall of the process.
 const (
-	processHeader = "X-Fleet-Process"
-	epochHeader   = "X-Fleet-Epoch"
-	sentHeader    = "X-Fleet-Sent"
-	stallHeader   = "X-Fleet-Stall"
+	processHeader  = "X-Fleet-Process"
+	epochHeader    = "X-Fleet-Epoch"
+	sentHeader     = "X-Fleet-Sent"
+	stallHeader    = "X-Fleet-Stall"
+	stallEndHeader = "X-Fleet-Stall-End"
 )
 
 // fleetMain runs a process of a fleet.
@@ -201,7 +202,8 @@ type pulse struct {
 const beatEvery = 10 * time.Millisecond
 
 func newPulse(ctx context.Context) *pulse {
-	p := &pulse{last: time.Now()}
+	now := time.Now()
+	p := &pulse{last: now, begun: now, end: now}
 	go func() {
 		for ticker := time.NewTicker(beatEvery); ctx.Err() == nil; <-ticker.C {
 			p.stall(time.Now())
@@ -210,18 +212,15 @@ func newPulse(ctx context.Context) *pulse {
 	return p
 }
 
-// stall returns the start of the stall that has ended less than wireTime before now, or the zero time.
-func (p *pulse) stall(now time.Time) time.Time {
+// stall returns the start and the end of the last stall until now.
+func (p *pulse) stall(now time.Time) (begun, end time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now.Sub(p.last) >= 3*beatEvery {
 		p.begun, p.end = p.last, now
 	}
 	p.last = now
-	if now.Sub(p.end) > wireTime {
-		return time.Time{}
-	}
-	return p.begun
+	return p.begun, p.end
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -232,9 +231,9 @@ func (t fleetTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set(epochHeader, fmt.Sprint(epoch))
 	now := time.Now()
 	r.Header.Set(sentHeader, strconv.FormatInt(now.UnixNano(), 10))
-	if stall := t.pulse.stall(now); !stall.IsZero() {
-		r.Header.Set(stallHeader, strconv.FormatInt(stall.UnixNano(), 10))
-	}
+	begun, end := t.pulse.stall(now)
+	r.Header.Set(stallHeader, strconv.FormatInt(begun.UnixNano(), 10))
+	r.Header.Set(stallEndHeader, strconv.FormatInt(end.UnixNano(), 10))
 	res, err := http.DefaultTransport.RoundTrip(r)
 	t.pulse.stall(time.Now()) // a stall after the next check of the validity, which the response causes, begins later than the response
 	return res, err

@@ -1,11 +1,13 @@
 package provision_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,44 +21,61 @@ func TestFleetTarget_Stall(t *testing.T) {
 		before  string // a request of the old epoch before the stall, or empty
 		delayed bool   // the response of that request is sent during the stall
 		stall   bool
-		way     time.Duration
+		way     time.Duration // since the request was sent
+		body    time.Duration // between the header and the body
 		want    string
 	}{
 		"no stall":                               {want: staleSent},
 		"response before, no stall":              {before: search, want: staleSent},
 		"stall on the way":                       {before: search, way: 2 * wireTime, want: staleStall},
+		"stall between header and body":          {before: search, body: 2 * wireTime, want: staleStall},
 		"stall between check and request":        {before: search, stall: true, want: staleStall},
 		"response during the stall, no check":    {before: search, delayed: true, stall: true, want: staleSent},
 		"first request of a sequence, and stall": {stall: true, want: staleStall},
 	} {
-		t.Run(name, func(t *testing.T) {
+		test := func(t *testing.T) {
 			f := newFleetTarget()
-			send := func(process, method, url, body string, epoch int, sent, stall time.Time) {
-				r := httptest.NewRequest(method, url, strings.NewReader(body))
+			send := func(process, method, url string, body io.Reader, epoch int, sent, stall, stallEnd time.Time) {
+				r := httptest.NewRequest(method, url, body)
 				r.Header.Set(processHeader, process)
 				r.Header.Set(epochHeader, strconv.Itoa(epoch))
 				r.Header.Set(sentHeader, strconv.FormatInt(sent.UnixNano(), 10))
-				if !stall.IsZero() {
-					r.Header.Set(stallHeader, strconv.FormatInt(stall.UnixNano(), 10))
-				}
+				r.Header.Set(stallHeader, strconv.FormatInt(stall.UnixNano(), 10))
+				r.Header.Set(stallEndHeader, strconv.FormatInt(stallEnd.UnixNano(), 10))
 				f.ServeHTTP(httptest.NewRecorder(), r)
 			}
 			begun := time.Now()
+			earlier := begun.Add(-2 * wireTime)
 			if c.before != "" {
-				send("old", http.MethodGet, c.before, "", 1, time.Now(), time.Time{})
+				send("old", http.MethodGet, c.before, nil, 1, begun, earlier, earlier)
 			}
+			time.Sleep(time.Millisecond)
 			stall := time.Now()
 			if c.delayed {
 				stall = begun
 			}
+			now := time.Now()
+			end := now
 			if !c.stall {
-				stall = time.Time{}
+				stall, end = earlier, earlier
 			}
-			send("new", http.MethodGet, search, "", 2, time.Now(), time.Time{})
-			send("old", http.MethodPost, "/app/Users", create, 1, time.Now().Add(-c.way), stall)
+			send("new", http.MethodGet, search, nil, 2, now, earlier, earlier)
+			send("old", http.MethodPost, "/app/Users", delayed{strings.NewReader(create), c.body}, 1, now.Add(-c.way), stall, end)
 			counts, _ := f.counts()
 			require.Equal(t, 1, counts[c.want], counts)
 			require.Zero(t, counts[map[string]string{staleSent: staleStall, staleStall: staleSent}[c.want]])
-		})
+		}
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 	}
+}
+
+// delayed is a reader that waits before each read.
+type delayed struct {
+	io.Reader
+	wait time.Duration
+}
+
+func (d delayed) Read(p []byte) (int, error) {
+	time.Sleep(d.wait)
+	return d.Reader.Read(p)
 }

@@ -87,10 +87,10 @@ func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := fleetApp(r.URL.Path)
 	process := r.Header.Get(processHeader)
 	epoch, _ := strconv.ParseInt(r.Header.Get(epochHeader), 10, 64)
-	onTheWay := time.Since(headerTime(r, sentHeader))
 	body, err := io.ReadAll(r.Body)
+	onTheWay := time.Since(headerTime(r, sentHeader)) // of the whole request: a process may stall after the header
 	about := process + " " + principalOf(r, body)
-	f.arrive(name, process, about, epoch, onTheWay, headerTime(r, stallHeader))
+	f.arrive(name, process, about, epoch, onTheWay, r)
 	if err != nil {
 		return // the process was killed while it sent the request
 	}
@@ -167,24 +167,25 @@ func principalOf(r *http.Request, body []byte) string {
 // stalled reports whether a process may have checked its validity before it was stalled: it was stalled on the way, or immediately before
 // it sent the request. In the second case it has not checked after the stall, unless the response before, which causes the check, was sent
 // later. The caller holds f.mu.
-func (f *fleetTarget) stalled(about string, onTheWay time.Duration, stall time.Time) bool {
-	return onTheWay > wireTime || !stall.IsZero() && f.replied[about].Before(stall)
+func (f *fleetTarget) stalled(about string, onTheWay time.Duration, r *http.Request) bool {
+	return onTheWay > wireTime || headerTime(r, sentHeader).Sub(headerTime(r, stallEndHeader)) <= wireTime &&
+		f.replied[about].Before(headerTime(r, stallHeader))
 }
 
-// arrive checks the order of epochs. about is the process and what principalOf returns. stall is the start of a stall of the process that
-// ended just before the request, or the zero time.
-func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay time.Duration, stall time.Time) {
+// arrive checks the order of epochs. about is the process and what principalOf returns.
+func (f *fleetTarget) arrive(app, process, about string, epoch int64, onTheWay time.Duration, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count["requests"]++
 	f.perApp[app]++
 	if epoch < f.epoch[app] {
-		if f.stalled(about, onTheWay, stall) {
+		if f.stalled(about, onTheWay, r) {
 			f.count[staleStall]++
 		} else {
-			f.violate(staleSent, "%s of %s: epoch %d after %d of %s, %s after it was sent, stall %s, last response %s", app, about, epoch,
-				f.epoch[app], f.owner[ownerKey(app, f.epoch[app])], onTheWay, stall.Format(time.StampMicro),
-				f.replied[about].Format(time.StampMicro))
+			f.violate(staleSent, "%s: %s %s of %s: epoch %d after %d of %s, sent at %s, %s ago, last stall %s to %s, last response %s", app,
+				r.Method, r.URL, about, epoch, f.epoch[app], f.owner[ownerKey(app, f.epoch[app])],
+				headerTime(r, sentHeader).Format(time.StampMicro), onTheWay, headerTime(r, stallHeader).Format(time.StampMicro),
+				headerTime(r, stallEndHeader).Format(time.StampMicro), f.replied[about].Format(time.StampMicro))
 		}
 	}
 	f.epoch[app] = max(f.epoch[app], epoch)
