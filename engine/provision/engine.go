@@ -284,9 +284,10 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop waits for running sequences, releases all leases, stops the jobs and returns. If lanes are running and other processes share the
-// store, Stop first announces the release, and waits for 1.2 times Options.Sweep. If ctx ends first, Stop cancels the sequences and the
-// jobs, and returns the error of ctx; the next engine resumes them. A second call of Stop waits too.
+// Stop waits for running sequences, releases all leases, stops the jobs and returns. A push of a group ends after its current request; the
+// next engine continues it. If lanes are running and other processes share the store, Stop first announces the release, and waits for 1.2
+// times Options.Sweep. If ctx ends first, Stop cancels the sequences and the jobs, and returns the error of ctx; the next engine resumes
+// them, and reads the principals whose requests were canceled again after Options.RequestTimeout. A second call of Stop waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true

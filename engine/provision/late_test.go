@@ -117,35 +117,73 @@ func puts(all []sentRequest) (by []string) {
 	return by
 }
 
-// TestTakeover_LateRequestRepaired checks that the target has the desired state although it carries out a request of a dead process after
+// lateWithin is the time limit of a request of the process in TestTakeover_LateRequestRepaired.
+const lateWithin = 2 * time.Second
+
+// deaths are the ways in which a process ends with a request about u-1 in flight. They return the time of the end.
+var deaths = map[string]func(t *testing.T, w *world) (died time.Time){
+	"killed": func(t *testing.T, w *world) time.Time {
+		l := w.claim("dead")[0]
+		inFlight := []engine.Principal{{Kind: engine.User, ID: "u-1"}}
+		require.NoError(t, w.store.Start(t.Context(), l, nil, inFlight))
+		died := time.Now()
+		require.NoError(t, w.store.Leave(t.Context(), l.Process, store.When{Now: died, Recheck: died.Add(lateWithin)}))
+		return died
+	},
+	"stopped, and its requests are canceled": func(t *testing.T, w *world) time.Time {
+		sent := make(hangingWrites)
+		e := w.start(provision.Options{RequestTimeout: lateWithin, Transport: sent})
+		<-sent
+		died := time.Now()
+		stopNow(t, e)
+		return died
+	},
+}
+
+// hangingWrites sends only reads. It receives when a write begins.
+type hangingWrites chan struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (h hangingWrites) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	h <- struct{}{}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestTakeover_LateRequestRepaired checks that the target has the desired state although it carries out a request of an ended process after
 // the requests of the next one. No process gets the response.
 //
 // Invariant 25
 func TestTakeover_LateRequestRepaired(t *testing.T) {
+	for name, end := range deaths {
+		t.Run(name, func(t *testing.T) { lateRequestRepaired(t, end) })
+	}
+}
+
+func lateRequestRepaired(t *testing.T, end func(*testing.T, *world) time.Time) {
+	t.Helper()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		const within = 2 * time.Second // the time limit of a request
 		w := newWorld(t, db, provision.Options{})
 		w.set("u-1", annTitled("clerk"))
 		w.wait()
 		w.stop(w.engine)
 		w.fake.Requests()
 
-		// A process dies with a request in flight, which the target carries out later.
+		// A process ends with a request in flight, which the target carries out later.
 		w.set("u-1", annTitled("chair"))
-		l := w.claim("dead")[0]
-		inFlight := []engine.Principal{{Kind: engine.User, ID: "u-1"}}
-		require.NoError(t, w.store.Start(t.Context(), l, nil, inFlight))
+		died := end(t, w)
 		w.set("u-1", annTitled("director"))
-		died := time.Now()
-		require.NoError(t, w.store.Leave(t.Context(), l.Process, store.When{Now: died, Recheck: died.Add(within)}))
 		w.engine = w.start(provision.Options{Sweep: 20 * time.Millisecond})
 		w.wait()
 		require.Equal(t, "director", w.fake.Users()[0].Text("title"))
 		w.fake.Change("Users", w.fake.Users()[0].ID(), func(u *scim.Resource) { u.Set("title", "chair") })
-		require.Less(t, time.Since(died), within, "the recheck is later than the late request")
+		require.Less(t, time.Since(died), lateWithin, "the recheck is later than the late request")
 
 		w.poll("the repair", func() bool { return w.fake.Users()[0].Text("title") == "director" })
-		require.GreaterOrEqual(t, time.Since(died), within)
+		require.GreaterOrEqual(t, time.Since(died), lateWithin)
 		w.wait()
 		w.stop(w.engine)
 		requests := w.fake.Requests()

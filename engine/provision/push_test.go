@@ -143,21 +143,23 @@ func stopNow(t testing.TB, e *provision.Engine) {
 const (
 	pushed    = 2000 // members
 	pushBatch = 50
-	again     = 16 // maximum number of requests that are repeated after a crash: those since the last stored progress and the one in flight
+	// the recheck of a group whose request was in flight pushes it in full: it is due after the end of the test
+	lateRecheck = 24 * time.Hour
+
+	again = 16 // maximum number of requests that are repeated after a crash: those since the last stored progress and the one in flight
 )
 
 // cuts are the ways to interrupt a push after the given number of requests.
 var cuts = map[string]func(s *largeWorld, requests int){
 	"the engine is stopped": func(s *largeWorld, requests int) {
 		m := newKillable(s.store, requests, false)
-		e := s.start(provision.Options{Owner: "one", Transport: &delayedResponse{m}}, 0)
+		e := s.start(provision.Options{Owner: "one", Transport: &delayedResponse{m}, RequestTimeout: lateRecheck}, 0)
 		<-m.killed
 		stopNow(s.t, e)
 	},
 	"the engine is killed": func(s *largeWorld, requests int) {
 		m := newKillable(s.store, requests, false)
-		// the recheck of the group would push it in full: it is due after the end of the test
-		e := s.start(provision.Options{Owner: "one", Store: m, Transport: m, RequestTimeout: 24 * time.Hour}, 0)
+		e := s.start(provision.Options{Owner: "one", Store: m, Transport: m, RequestTimeout: lateRecheck}, 0)
 		<-m.killed
 		stopNow(s.t, e)
 	},

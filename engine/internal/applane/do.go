@@ -32,7 +32,7 @@ func (w *work) Do(ctx context.Context, t lane.Task, sent func()) (lane.Signal, e
 	connection := w.connection.Load()
 	end, err := sequence.Deps{
 		Settings: w.Settings, Ledger: w.Store, Halts: w.halts, Directory: w.Directory, Knowledge: w.knowledge, Connection: connection,
-		Lease: w.ownership.Lease, Valid: w.ownership.Valid, Sent: sent,
+		Lease: w.ownership.Lease, Valid: w.ownership.Valid, Draining: w.ownership.Draining, Sent: sent,
 		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
 			return connection.Line(w.ownership.Lease.Tenant, w.limiter, record, secrets...)
 		},

@@ -42,8 +42,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		return nil, nil // nothing will be sent to the target
 	}
 	idle, err := w.refresh(ctx)
-	if err != nil || idle {
-		w.idle = idle
+	if w.idle = idle; err != nil || idle {
 		return nil, err
 	}
 	q := queue{w: w, running: running, wants: map[lane.Task]engine.Want{}}

@@ -151,7 +151,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 	l := &ledger{Store: x.d.Store, row: row, unguarded: o.Unguarded}
 	d := sequence.Deps{
 		Settings: x.d.Settings, Ledger: l, Halts: halts{x.d.Store, x.app}, Directory: x.d.Directory, Knowledge: x.known, Connection: x.connection,
-		Lease: engine.Lease{App: x.app}, Valid: func() bool { return true }, Sent: func() {},
+		Lease: engine.Lease{App: x.app}, Valid: func() bool { return true }, Draining: func() bool { return false }, Sent: func() {},
 		Line: func(_ func(wirelog.Exchange), secrets ...string) sequence.Line {
 			r.line = x.newLine(secrets)
 			return r.line

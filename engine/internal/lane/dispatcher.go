@@ -98,9 +98,10 @@ type Dispatcher struct {
 	ran      time.Duration // Load.Total at changeAt, the time of the last change of running
 	changeAt time.Time
 
-	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by
-	// Run only.
-	uncertain string
+	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. The claim may
+	// take effect until uncertainUntil. Only Run uses them.
+	uncertain      string
+	uncertainUntil time.Time
 
 	// releasing is the time of the first search that found another process about to release its lanes. It is zero if no process is. sweeps is
 	// the number of searches per Options.Sweep. Only Run uses releasing and sweeps.
@@ -214,7 +215,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 		leases, err = d.lost(call, p, leases, known)
 	}
 	if err != nil {
-		d.uncertain = p.ID()
+		d.uncertain, d.uncertainUntil = p.ID(), d.o.Now().Add(lateClaim)
 		if ctx.Err() == nil && p.Valid() {
 			d.o.Logger.ErrorContext(ctx, "pending lanes could not be claimed", "error", err)
 		}
@@ -229,8 +230,12 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	return d.pause()
 }
 
-// claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
-const claimTimeout = 20 * time.Second
+const (
+	// claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
+	claimTimeout = 20 * time.Second
+	// lateClaim is the longest time after which a claim takes effect whose result was lost: its commit may wait for a disk or a standby.
+	lateClaim = 30 * time.Second
+)
 
 // lost adds the leases that an earlier Claim has acquired without returning them. known are the leases of the lanes that ran before this
 // Claim: their owners release them.
@@ -239,7 +244,9 @@ func (d *Dispatcher) lost(ctx context.Context, p Process, leases []engine.Lease,
 	if err != nil {
 		return nil, err // the next call finds also the leases of this claim
 	}
-	d.uncertain = ""
+	if d.o.Now().After(d.uncertainUntil) {
+		d.uncertain = ""
+	}
 	for _, l := range leases {
 		known[l.App] = l.Epoch
 	}
@@ -394,7 +401,11 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	if now := d.o.Now(); surplus && notBefore.Before(now) {
 		notBefore = now // this process leaves lanes to others that have just become due
 	}
-	d.release(ctx, t, hold, notBefore)
+	// If the sequences were canceled, a target may still carry out their requests. The process does not release the lane then, but leaves:
+	// the lane is taken over with its principals in flight, as after the death of the process.
+	if ctx.Err() == nil {
+		d.release(ctx, t, hold, notBefore)
+	}
 }
 
 // ended removes a lane that runs no longer. If the previous run of the lane in this process has not ended, it is the running one again.

@@ -242,6 +242,24 @@ func TestDispatcher_WritesNothingMeanwhile(t *testing.T) {
 	})
 }
 
+// TestDispatcher_CanceledLane checks that a lane is not released whose sequences were canceled: it is taken over with its principals in
+// flight when the process leaves.
+func TestDispatcher_CanceledLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{}
+		ctx, cancel := context.WithCancel(t.Context())
+		go dispatcher(l, newFleet()).Run(ctx, func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
+			<-ctx.Done()
+			return engine.Hold{}, time.Time{}
+		})
+		pass(sweep)
+		cancel()
+		synctest.Wait()
+		require.Equal(t, 1, l.claims)
+		require.Empty(t, l.released)
+	})
+}
+
 // TestDispatcher_CancelsOnEndOfProcess checks that the end of the process cancels the work of the lane, and that the dispatcher does not
 // release it.
 func TestDispatcher_CancelsOnEndOfProcess(t *testing.T) {
@@ -288,11 +306,12 @@ func TestDispatcher_FindsLostClaim(t *testing.T) {
 	})
 }
 
-// lateClaim is a store whose second search fails. The claim of that search takes effect after the lane that runs then was released.
+// lateClaim is a store whose second search fails. The claim of that search takes effect during a later call of Held: after the lane that
+// runs then was released.
 type lateClaim struct {
 	*leases
 	searches int
-	late     bool
+	calls    int // of Held until the claim takes effect
 }
 
 func (l *lateClaim) Claimable(ctx context.Context, due time.Time, limit int) (store.Claimable, error) {
@@ -303,8 +322,7 @@ func (l *lateClaim) Claimable(ctx context.Context, due time.Time, limit int) (st
 }
 
 func (l *lateClaim) Held(ctx context.Context, process string) ([]engine.Lease, error) {
-	if !l.late {
-		l.late = true
+	if l.calls--; l.calls == 0 {
 		time.Sleep(10 * sweep) // until the lane is released
 		if _, err := l.Claim(ctx, process, time.Now().Add(time.Hour), 1); err != nil {
 			return nil, err
@@ -316,19 +334,24 @@ func (l *lateClaim) Held(ctx context.Context, process string) ([]engine.Lease, e
 // TestDispatcher_FindsLateClaim checks that the dispatcher runs a lane again that a claim without a response has acquired after the end of
 // an earlier run.
 func TestDispatcher_FindsLateClaim(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &lateClaim{leases: &leases{}}
-		d := dispatcher(l, newFleet())
-		go d.Run(t.Context(), func(context.Context, *lane.Ownership) (engine.Hold, time.Time) {
-			time.Sleep(5 * sweep)
-			return engine.Hold{}, time.Now().Add(time.Hour)
-		})
-		pass(20 * sweep)
-		d.Drain()
-		synctest.Wait()
-		require.Equal(t, 2, l.claims)
-		require.Len(t, l.released, 2)
+	for _, calls := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) { findsLateClaim(t, calls) })
+	}
+}
+
+func findsLateClaim(t *testing.T, calls int) {
+	t.Helper()
+	l := &lateClaim{leases: &leases{}, calls: calls}
+	d := dispatcher(l, newFleet())
+	go d.Run(t.Context(), func(context.Context, *lane.Ownership) (engine.Hold, time.Time) {
+		time.Sleep(5 * sweep)
+		return engine.Hold{}, time.Now().Add(time.Hour)
 	})
+	pass(20 * sweep)
+	d.Drain()
+	synctest.Wait()
+	require.Equal(t, 2, l.claims)
+	require.Len(t, l.released, 2)
 }
 
 // TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails: no other process works on a lane whose process is
@@ -579,6 +602,25 @@ func TestLoop_StoringTasksMakeRoom(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLoop_FindsNewTasks checks that a lane finds a task that another process stores while a long task runs.
+func TestLoop_FindsNewTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &work{signal: lane.Signal{Kind: engine.SignalOK}, storing: 10 * time.Second, due: []lane.Task{{Kind: "group", ID: "g", Stage: 1}}}
+		go func() {
+			time.Sleep(5 * time.Second)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.due = append(w.due, lane.Task{Kind: "user", ID: "u"})
+			time.AfterFunc(2*time.Second, func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				require.Equal(t, []string{"g", "u"}, w.order)
+			})
+		}()
+		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Second, Max: time.Minute}, 5))
+	})
 }
 
 func TestLoop_StopsOnClosedGate(t *testing.T) {

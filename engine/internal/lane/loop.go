@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/scimwright/scimwright/engine/internal/pause"
 )
 
 // Task is one pending principal.
@@ -32,6 +34,10 @@ type Work interface {
 // batch is the number of tasks that are queued at a time. It is small, so that a deactivation does not wait long for the tasks queued
 // before it.
 const batch = 32
+
+// searchEvery is the interval in which a lane searches for pending tasks while others run: another process may have stored them, or they
+// have become due.
+const searchEvery = time.Second
 
 // Loop works until nothing is pending, the gate is closed, the lease is lost or the dispatcher drains. It runs tasks concurrently;
 // concurrency returns their current maximum number. It returns after the last running task has completed.
@@ -66,6 +72,8 @@ type result struct {
 
 func (l *loop) run(ctx context.Context) error {
 	refill := true
+	search := time.NewTicker(pause.Around(searchEvery, 0.2))
+	defer search.Stop()
 	for {
 		if l.stopped(ctx) {
 			l.queue, refill = nil, false
@@ -97,6 +105,8 @@ func (l *loop) run(ctx context.Context) error {
 			l.work.Ended(r.task)
 			refill = true
 		case <-l.t.wake:
+			refill = true
+		case <-search.C:
 			refill = true
 		case <-draining:
 		case <-l.more:

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,10 +31,13 @@ type groupRoom struct {
 	progress func(note int) error // stores the note with that number, counted from 1
 	patched  func(n int)          // is called after the n-th PATCH
 	patches  int
+	valid    func() bool
+	draining func() bool
 }
 
 func newGroupRoom(members int) *groupRoom {
 	r := &groupRoom{target: enginetest.NewTarget(), patched: func(int) {}, progress: func(int) error { return nil }}
+	r.valid, r.draining = func() bool { return true }, func() bool { return false }
 	g := &scim.Resource{}
 	g.Set("schemas", []any{scim.GroupSchema})
 	g.Set("displayName", "team")
@@ -96,7 +100,42 @@ func (r *groupRoom) run(t *testing.T, ctx context.Context) (sequence.End, error)
 		d.SetMember("app", "g", m.User, true)
 	}
 	at := engine.Target{BaseURL: server.URL, PushGroups: true, MemberBatch: 1}
-	return depsOf(r, d, at, func(l *target.Line) sequence.Line { return groupLine{l, r} }).Run(ctx, r.row, false)
+	deps := depsOf(r, d, at, func(l *target.Line) sequence.Line { return groupLine{l, r} })
+	deps.Valid, deps.Draining = r.valid, r.draining
+	return deps.Run(ctx, r.row, false)
+}
+
+// TestRun_DrainedPush checks that a push ends after a request if its lane is to be released, with a result from which the next owner
+// continues. It sends at least one request, so that a group whose lane is often handed over is pushed too.
+func TestRun_DrainedPush(t *testing.T) {
+	for _, at := range []int{0, 5} {
+		r := newGroupRoom(30)
+		r.draining = func() bool { return r.patches >= at }
+		end, err := r.run(t, t.Context())
+		require.NoError(t, err)
+		require.Equal(t, max(at, 1), r.patches)
+		require.True(t, end.Interrupted)
+		f := r.finish
+		require.Equal(t, []any{engine.StatusDirty, false, "", 0}, []any{f.Status, f.MembersUnknown, f.Error, f.Attempts})
+		require.False(t, f.NextAt.After(time.Now()))
+	}
+}
+
+// TestRun_LateWithLostProgress checks that a group is requeued if a change is sent after the end of the lease, and it is the progress that
+// the store rejects.
+func TestRun_LateWithLostProgress(t *testing.T) {
+	r := newGroupRoom(30)
+	r.valid = func() bool { return r.patches < 2 }
+	r.progress = func(note int) error {
+		if note < 2 {
+			return nil
+		}
+		return engine.ErrLeaseLost
+	}
+	_, err := r.run(t, t.Context())
+	require.Equal(t, 2, r.patches)
+	require.ErrorIs(t, err, engine.ErrLeaseLost)
+	require.Equal(t, &engine.Mark{App: "app", Kind: engine.Group, ID: "g", AllMembers: true}, r.again)
 }
 
 // TestRun_LostProgress checks that no result is stored after a progress could not be stored, not even if the sequence is aborted: the

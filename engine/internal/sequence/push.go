@@ -38,6 +38,7 @@ func (r *run) acknowledge(c *plan.Change) {
 		f.Whole, r.whole = false, !c.Read
 	}
 	r.unstored++
+	r.acknowledged++
 	f.Added = append(f.Added, c.Add...)
 	f.Removed = append(f.Removed, c.Remove...)
 }

@@ -106,6 +106,10 @@ func (r *run) send(ctx context.Context, line Line, s plan.Step) (answer plan.Res
 	if !r.Valid() {
 		return failed(engine.ErrLeaseLost)
 	}
+	if s.Push != nil && r.acknowledged > 0 && r.Draining() {
+		r.drained = true
+		return failed(errDraining)
+	}
 	step := engine.Step{Method: q.Method, Path: q.Path}
 	if q.Op == engine.OpCreate {
 		r.walk.creating()
@@ -148,6 +152,9 @@ func (r *run) turn(ctx context.Context, line Line, q plan.Request) (done func(),
 	}
 	return line.Turn(ctx)
 }
+
+// errDraining ends a push between two requests.
+var errDraining = errors.New("the lane is to be released")
 
 // resetTries is the maximum number of attempts of a read whose connection is reset, if no other sequence repeats it.
 const resetTries = 3

@@ -85,7 +85,9 @@ type Deps struct {
 	Line  func(record func(wirelog.Exchange), secrets ...string) Line
 	Lease engine.Lease
 	Valid func() bool // reports whether the lease has not expired by the local clock
-	Sent  func()      // called when the sequence has succeeded and its result is not stored yet
+	// Draining reports whether the lane is to be released soon. Then a push ends after a request, and the next owner continues it.
+	Draining func() bool
+	Sent     func() // called when the sequence has succeeded and its result is not stored yet
 }
 
 // End is the result of a sequence.
@@ -129,10 +131,12 @@ type run struct {
 	begun           time.Time
 	stepped         time.Time    // when the exchange began, its last response arrived or its create was announced, whichever was last
 	noted           int          // number of further requests of the push whose members are already stored
+	acknowledged    int          // number of acknowledged requests of the push
 	unstored        int          // number of acknowledged requests whose members are not stored yet
 	pending         *pendingNote // nil if no progress is being stored
 	lostNote        error        // why a progress could not be stored; then no other progress and no result is stored
 	desired         any          // UserState or GroupState, as returned by the directory
+	drained         bool         // the push was ended because the lane is to be released
 	late            bool         // the lease had ended when the response to a change arrived
 	waiting         missingUsers // users that are not provisioned yet
 	walk            *walk        // reads all members of a group, nil if that is not necessary
@@ -166,16 +170,16 @@ func (r *run) do(ctx context.Context) error {
 	default:
 		err = r.group(ctx)
 	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
+	defer cancel()
 	if err != nil {
-		return err
+		return r.resultRejected(store, err)
 	}
-	interrupted := (ctx.Err() != nil || !r.Valid()) && r.outcome.Class == engine.Transient
+	interrupted := (ctx.Err() != nil || !r.Valid() || r.drained) && r.outcome.Class == engine.Transient
 	r.conclude(interrupted)
 	if r.outcome.Class == engine.Done {
 		r.Sent()
 	}
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
-	defer cancel()
 	status, err := r.Ledger.Finish(store, r.Lease, r.finish)
 	if err != nil {
 		return r.resultRejected(store, err)

@@ -130,8 +130,8 @@ func depsOf(r interface {
 			CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
 		},
 		Ledger: r, Halts: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
-		Valid: func() bool { return true },
-		Sent:  func() {},
+		Valid: func() bool { return true }, Draining: func() bool { return false },
+		Sent: func() {},
 		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
 			return wrap(connection.Line("", connector.RateLimiter("app"), record, secrets...))
 		},
