@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// resultRejected handles the error of a result or progress that was not stored. An engine that stalls between its last check of the lease and a
-// request sends that request later. By then another engine may own the lane, and the request may overwrite changes of that engine. The
-// principal is therefore requeued, so that the current owner checks it.
+// resultRejected handles the error of a result or progress that was not stored. An engine that stalls between its last check of the lease
+// and a request sends that request later. By then another engine may own the lane, and the request may overwrite changes of that engine.
+// The principal is therefore requeued, so that the current owner checks it.
 //
 // Invariant 17: If a response arrives after the lease ended, the result is rejected and the principal is requeued. A claim does not wait
 // for a locked lane.
