@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -16,8 +17,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// placed returns options with a database and no others.
+// afterDumps is a time soon after the dumps were made. Requests for the log return the last seven days, and events are kept for 90 days.
+var afterDumps = time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
+
+// placed returns options with a database, a clock that starts soon after the dumps were made, and no others.
 func placed(t testing.TB, p sqldbtest.Place) (o mgmtapi.Options) {
+	begun := time.Now()
+	o.Now = func() time.Time { return afterDumps.Add(time.Since(begun)) }
 	o.Logger, o.Limits.Off = slog.New(slog.DiscardHandler), true
 	o.Secrets, o.HashCost = []byte(strings.Repeat("k", mgmtapi.SecretSize)), 4
 	o.DB, o.Dialect = p.Open(t), mgmtapi.Dialect(p.Dialect.String())
