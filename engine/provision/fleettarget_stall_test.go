@@ -60,7 +60,7 @@ func TestFleetTarget_Stall(t *testing.T) {
 				stall, end = earlier, earlier
 			}
 			send("new", http.MethodGet, search, nil, 2, now, earlier, earlier)
-			send("old", http.MethodPost, "/app/Users", delayed{strings.NewReader(create), c.body}, 1, now.Add(-c.way), stall, end)
+			send("old", http.MethodPost, "/app/Users", slowBody{strings.NewReader(create), c.body}, 1, now.Add(-c.way), stall, end)
 			counts, _ := f.counts()
 			require.Equal(t, 1, counts[c.want], counts)
 			require.Zero(t, counts[map[string]string{staleSent: staleStall, staleStall: staleSent}[c.want]])
@@ -69,13 +69,13 @@ func TestFleetTarget_Stall(t *testing.T) {
 	}
 }
 
-// delayed is a reader that waits before each read.
-type delayed struct {
+// slowBody is a body that waits before each read.
+type slowBody struct {
 	io.Reader
 	wait time.Duration
 }
 
-func (d delayed) Read(p []byte) (int, error) {
-	time.Sleep(d.wait)
-	return d.Reader.Read(p)
+func (b slowBody) Read(p []byte) (int, error) {
+	time.Sleep(b.wait)
+	return b.Reader.Read(p)
 }

@@ -436,7 +436,7 @@ const (
 )
 
 // release releases the lane. It is repeated until the outcome is known or the process has ended: a lane that a valid process forgets is
-// never worked on again. It is also sent after the end of ctx, because an unreleased lane is blocked until the process has left.
+// never worked on again. It goes on after the end of ctx, because an unreleased lane is blocked until the process has left.
 func (d *Dispatcher) release(ctx context.Context, t *Ownership, hold engine.Hold, notBefore time.Time) {
 	retrying, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

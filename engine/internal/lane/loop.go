@@ -24,8 +24,9 @@ func (t Task) key() Task { return Task{Kind: t.Kind, ID: t.ID, Stage: t.Stage} }
 type Work interface {
 	// Due returns up to limit pending tasks, the most urgent first. It does not return running tasks.
 	Due(ctx context.Context, limit int, running map[Task]bool) ([]Task, error)
-	// Do performs one task. Afterwards the task must no longer be pending; otherwise Do must return an error, which ends the loop. Do may
-	// call sent when the requests of the task have succeeded and their result is not stored yet. Then another task may start.
+	// Do performs one task. Afterwards the task must no longer be pending; otherwise Do must return an error, which ends the loop. While the
+	// lane drains, the task may stay pending without an error, because the loop starts no further task. Do may call sent when the requests of
+	// the task have succeeded and their result is not stored yet. Then another task may start.
 	Do(ctx context.Context, t Task, sent func()) (Signal, error)
 	// Ended is called when the loop has processed the result of Do and the task no longer counts as running.
 	Ended(t Task)
