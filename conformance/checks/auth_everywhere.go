@@ -55,9 +55,10 @@ var authEverywhere = []check{
 		Level:        should,
 		Requests:     3,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
-		Why:          "A server that only checks for the presence of an Authorization header admits every client that sends one.",
-		Fix:          "Return 401 for every scheme that the server does not support, and for the scheme Bearer without a token.",
-		Run:          authOtherScheme,
+		Why: "A server that only checks for the presence of an Authorization header admits every client that sends one. After a 500, clients " +
+			"retry.",
+		Fix: "Return 401 for every scheme that the server does not support, and for the scheme Bearer without a token.",
+		Run: authOtherScheme,
 	},
 	{
 		ID:           "auth.scheme-case",

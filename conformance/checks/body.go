@@ -66,6 +66,7 @@ func (h hostile) check() check {
 
 const (
 	whyHostile = "A 500 makes clients retry a request that can never succeed, and shows an attacker a weak point."
+	whyDeep    = "A parser that recurses without a limit crashes the process; one that reports its limit as a 500 makes clients retry."
 	whyInvalid = "A 500 makes clients retry a request that can never succeed; after a success, they assume that the server stored their data."
 )
 
@@ -78,7 +79,7 @@ var body = append([]check{
 		Needs:        writesUsers,
 		Requests:     7,
 		Why:          whyInvalid,
-		Fix:          "Parse the bodies of POST, PUT and PATCH with the same code; return 400 invalidSyntax for an invalid body.",
+		Fix:          "Return 400 invalidSyntax for a body that is empty, is not JSON, or is not a JSON object.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "stays", nil)
 			for _, text := range []string{`{"schemas":`, `[]`, `"text"`, ``} {
@@ -96,7 +97,7 @@ var body = append([]check{
 		Needs:        patches,
 		Requests:     9,
 		Why:          whyInvalid,
-		Fix:          "Parse the bodies of POST, PUT and PATCH with the same code; return 400 invalidSyntax for an invalid body.",
+		Fix:          "Return 400 invalidSyntax for a body that is empty, is not JSON, or is not a JSON object.",
 		Run:          bodyPatch,
 	},
 	{
@@ -133,11 +134,11 @@ var body = append([]check{
 	{
 		ID:           "body.odd-ids",
 		Title:        "A GET of an id that no resource has, such as -1 or %00, returns 404, 400 or 414",
-		Requirements: reqs("RFC7644-3.4.1-02"),
+		Requirements: reqs("RFC7644-3.4.1-02", "RFC9110-5.5-01"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     8,
-		Why:          whyHostile,
+		Why:          whyHostile + " A control character that the server copies into a header makes the response unreadable.",
 		Fix: "Return 404 for every id that no resource has, whatever its characters and length. Percent-encode the id before writing it to a " +
 			"header such as Location.",
 		Run: func(ctx context.Context, t *T) {
@@ -217,7 +218,7 @@ var body = append([]check{
 			return "{" + m + `,"scimconfDeep":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
 		},
 		level: should,
-		why:   "A parser that recurses without a limit crashes the process, so that one request stops the service for all clients.",
+		why:   whyDeep,
 	},
 	hostile{
 		id:    "deep-objects",
@@ -226,7 +227,7 @@ var body = append([]check{
 			return "{" + m + `,"name":` + strings.Repeat(`{"a":`, 10000) + "1" + strings.Repeat("}", 10000) + "}"
 		},
 		level: should,
-		why:   "A parser that recurses without a limit crashes the process, so that one request stops the service for all clients.",
+		why:   whyDeep,
 	},
 	hostile{
 		id:    "many-members",

@@ -122,7 +122,8 @@ var bulk = []check{
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Read the member \"data\" of a PATCH operation as a complete PatchOp message, with schemas and Operations.",
+		Fix: "Read the member \"data\" of a PATCH operation as a complete PatchOp message, with schemas and Operations, and apply it as a " +
+			"PATCH of the resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patch", nil)
 			res := postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))

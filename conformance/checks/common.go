@@ -46,7 +46,7 @@ var dateTime = regexp.MustCompile(`^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|
 func expectError(t *T, res *conformance.Response, status int, fitting ...string) bool {
 	ok := t.Expect("status of "+res.Name, status, res.Status)
 	if kind := res.ScimType(); ok && kind != "" && len(fitting) > 0 {
-		t.Warn(slices.Contains(fitting, kind), "scimType of "+res.Name, strings.Join(fitting, " or "), kind)
+		t.Warn(slices.Contains(fitting, kind), "scimType of the rejection of "+res.Name, strings.Join(fitting, " or "), kind)
 	}
 	return ok
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -192,8 +193,8 @@ var create = []check{
 		Why:          "Clients cannot parse a user whose name is a string or whose emails are a number.",
 		Fix:          "Validate the body against the schema and return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
-			for _, extra := range []doc{{"name": "Ada Lovelace"}, {"userName": doc{"value": "x"}}, {"emails": 5}} {
-				res := t.Post(ctx, "/Users", t.User("mistyped", extra))
+			for i, extra := range []doc{{"name": "Ada Lovelace"}, {"userName": doc{"value": "x"}}, {"emails": 5}} {
+				res := t.Post(ctx, "/Users", t.User("mistyped-"+strconv.Itoa(i), extra))
 				expectError(t, res, 400, "invalidValue", "invalidSyntax")
 			}
 		},

@@ -157,8 +157,9 @@ var createValues = []check{
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     4,
 		Why:          "Some users have names with these characters; if a lookup does not find the user, the client creates a duplicate.",
-		Fix:          "Decode the percent-encoding of the URL exactly once, and then read the operands of the filter as JSON strings.",
-		Run:          createOddUserName,
+		Fix: "Decode the percent-encoding of the URL exactly once, and then read the operands of the filter as JSON strings, with the escapes " +
+			"\\\" and \\\\.",
+		Run: createOddUserName,
 	},
 	{
 		ID:           "create.long-text",
@@ -234,7 +235,7 @@ var createValues = []check{
 		ID:           "create.unknown-attribute",
 		Title:        "An attribute that no schema defines is ignored or rejected, and not returned",
 		Requirements: reqs("RFC7644-3.3-13"),
-		Level:        should,
+		Level:        interop,
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "Strict clients reject a resource with attributes that the schema does not list.",
@@ -269,8 +270,8 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why: "Two clients may choose the same externalId for different users; if the server rejects the second user, the user gets " +
-			"no account.",
+		Why: "The client alone chooses externalId, and several clients may choose the same one; if the server rejects the second user, the " +
+			"user gets no account.",
 		Fix: "Do not make externalId unique.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "one", doc{"externalId": t.Prefix() + "shared"})
@@ -285,10 +286,9 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why: "A client that compares emails with its own list finds a difference in every synchronization, and updates the " +
-			"user each time.",
-		Fix: "Before storing, remove a value whose type and value are equal to those of another one.",
-		Run: createRepeatedEmails,
+		Why:          "Clients that read the user show the address twice, and a client cannot select only one of the two.",
+		Fix:          "Before storing, remove a value whose type and value are equal to those of another one.",
+		Run:          createRepeatedEmails,
 	},
 	{
 		ID:           "create.member-order",

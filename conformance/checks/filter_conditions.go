@@ -30,6 +30,8 @@ var elementConditions = []condition{
 	ofElement(`value eq "«P»ada.w@example.com"`, "ada"),
 	ofElement(`value eq "«P»ada.h@example.com"`, "ada"),
 	ofElement(`value eq "«P»bob.w@example.com"`, "bob"),
+	ofElement(`value eq "«P»dan.h@example.com"`, "dan"),
+	ofElement(`value eq "«P»dan.w@example.com"`, "dan"),
 	ofElement(`value sw "«P»"`, "ada bob dan eve"),
 	ofElement(`value sw "«P»ada"`, "ada"),
 	ofElement(`value sw "«P»bob"`, "bob"),

@@ -57,9 +57,13 @@ var filterGrammar = []check{
 		Fixture:      people,
 		Requests:     2,
 		Why:          "A user can have several email addresses; a lookup by the second one must find the user.",
-		Fix: "Evaluate all elements, not only the first or the primary one. A user without the attribute does not match, and must not cause " +
-			"an error.",
-		Run: rows(false, row{`emails.value eq "«P»ada.h@example.com"`, "ada"}, row{`emails.value eq "«P»dan.w@example.com"`, "dan"}),
+		Fix:          "Evaluate all elements, not only the first or the primary one.",
+		Run: func(ctx context.Context, t *T) {
+			t.BlockedIf(func() string {
+				return wrongRow(ctx, t, row{`emails.value eq "«P»bob.w@example.com"`, "bob"}, "with the only address of a user,")
+			})
+			rows(false, row{`emails.value eq "«P»ada.h@example.com"`, "ada"}, row{`emails.value eq "«P»dan.w@example.com"`, "dan"})(ctx, t)
+		},
 	},
 	{
 		ID:           "filter.value-path",
@@ -73,8 +77,8 @@ var filterGrammar = []check{
 		Fix: "Evaluate the whole expression in brackets for each element: emails[type eq \"work\" and value eq \"x\"] applies " +
 			"to one email.",
 		Run: rows(false,
-			row{`emails[type eq "work" and value sw "«P»dan"]`, "dan"},
-			row{`emails[type eq "work" and value co "«P»dan.w"]`, ""}),
+			row{`emails[type eq "work" and value eq "«P»dan.h@example.com"]`, "dan"},
+			row{`emails[type eq "work" and value eq "«P»dan.w@example.com"]`, ""}),
 	},
 	{
 		ID:           "filter.value-path-sub-attribute",
@@ -282,7 +286,9 @@ func filterTotal(ctx context.Context, t *T) {
 		res := t.Get(ctx, "/Users", "filter", filter, "startIndex", index, "count", "1")
 		t.SkipIf(res.Status == 400 && res.Declines() && !supportsEq(ctx, t, filter), skipUnsupported)
 		filterRequired(t, res, "GET /Users?filter="+filter+" with startIndex="+index+" and count=1")
-		t.Expect("totalResults of a filter that two users match", 2, value(res.Object(), "totalResults"))
+		if t.Expect("totalResults of a filter that two users match", 2, value(res.Object(), "totalResults")) {
+			blockedIfPagesIgnored(ctx, t)
+		}
 		t.Expect("number of items with count=1", 1, len(res.Resources()))
 		seen = append(seen, res.IDs()...)
 	}

@@ -33,6 +33,7 @@ func inElement(id, title, requirement, why string, table ...row) check {
 	c := logic(id, title, requirement, why, table...)
 	c.Fix = "Evaluate the whole condition in square brackets, with its operators \"and\", \"or\" and \"not\", on one element at a time; the " +
 		"filter matches if at least one element satisfies the condition."
+	c.Run = onValuePath.unlessWrong(c.Run)
 	return c
 }
 
@@ -312,7 +313,8 @@ func equivalent(id, title, one, other string) check {
 			first, ok1 := labelsFound(ctx, t, one)
 			second, ok2 := labelsFound(ctx, t, other)
 			t.SkipIf(!ok1 || !ok2, skipUnsupported)
-			t.Expect("users found by "+expand(t, other)+", compared with "+expand(t, one), first, second)
+			t.Holds(slices.Equal(first, second), "users found by "+expand(t, one)+", and by "+expand(t, other), "the same users",
+				fmt.Sprintf("%q, and %q", first, second))
 			t.Holds(len(first) > 0 && len(first) < len(t.Fixture), "number of users found by "+expand(t, one), "some, but not all", len(first))
 		},
 	}

@@ -63,7 +63,7 @@ var filterOperators = []check{
 		Requests:     2,
 		Why:          "Administrators search users with co; a wrong result hides users from them.",
 		Fix:          operatorFix,
-		Run:          rows(false, row{`title co "«P» Engineer"`, "ada bob dan"}, row{scope + `title co "Chief"`, "cyd"}),
+		Run:          rows(false, row{`title co "«P» Chief"`, "cyd"}, row{scope + `title co "ngineerin"`, "dan"}),
 	},
 	{
 		ID:           "filter.sw",
@@ -75,7 +75,7 @@ var filterOperators = []check{
 		Requests:     2,
 		Why:          "Clients read a directory in parts, for example by first letter with sw; they deactivate users that no part contains.",
 		Fix:          operatorFix + " A value that merely contains the operand does not match.",
-		Run:          rows(false, row{`userName sw "«P»ada"`, "ada"}, row{`title sw "«P» Engineer"`, "ada bob dan"}),
+		Run:          rows(false, row{`userName sw "«P»ada"`, "ada"}, row{`title sw "«P» Chief"`, "cyd"}),
 	},
 	{
 		ID:           "filter.ew",
@@ -84,10 +84,10 @@ var filterOperators = []check{
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     1,
+		Requests:     2,
 		Why:          "Clients select the users of an email domain with ew; a wrong result includes users of other domains.",
 		Fix:          operatorFix + " A value that merely contains the operand does not match.",
-		Run:          rows(false, row{scope + `title ew "Engineer"`, "ada bob cyd"}),
+		Run:          rows(false, row{scope + `title ew "f Engineer"`, "cyd"}, row{scope + `title ew "ngineerin"`, ""}),
 	},
 	{
 		ID:           "filter.pr",
@@ -101,7 +101,7 @@ var filterOperators = []check{
 			"others, these accounts stay unlinked or are linked twice.",
 		Fix: operatorFix + " The operator pr matches each attribute that has a value, also a complex or multi-valued one, and none that " +
 			"is absent, null, an empty string or an empty array.",
-		Run: rows(false, row{scope + `title pr`, "ada bob cyd dan"}, row{scope + `emails pr`, "ada bob dan eve"}),
+		Run: rows(false, row{scope + `title pr`, "ada bob cyd dan"}, row{scope + `userType pr`, "ada bob cyd dan"}),
 	},
 	{
 		ID:           "filter.gt",
@@ -142,7 +142,7 @@ var filterOperators = []check{
 		Why: "Clients read a directory in parts with lt and le; users without the attribute are then in a part to which they do " +
 			"not belong.",
 		Fix: "Evaluate a comparison with an absent value as false, for lt and le as for all other operators.",
-		Run: rows(false, row{scope + `title lt "«P» A"`, ""}, row{scope + `title le "«P» A"`, ""}),
+		Run: unlessWrong(rows(false, row{scope + `title lt "«P» A"`, ""}, row{scope + `title le "«P» A"`, ""}), "lt", "le"),
 	},
 	{
 		ID:           "filter.boolean",

@@ -21,7 +21,8 @@ func broken(id, what, requirement string, level conformance.Level, filters ...st
 		Level:        level,
 		Needs:        asksUsers,
 		Requests:     len(filters),
-		Why:          "A server that misreads a filter returns the wrong users, and the client does not notice.",
+		Why: "A server that misreads a filter returns the wrong users, and the client does not notice. After a 500, the client repeats the " +
+			"filter. Without a scimType, the client does not know the reason for a 400.",
 		Fix: "Parse the whole filter by the grammar of RFC 7644 section 3.4.2.2 before evaluating it; return 400 invalidFilter if " +
 			"characters remain.",
 		Run: func(ctx context.Context, t *T) {
@@ -59,7 +60,8 @@ var filterSyntax = slices.Concat(
 		broken("unopened-bracket", "an unopened bracket", brackets, must, `emails type eq "work"]`),
 		broken("crossed-brackets", "brackets and parentheses that overlap", brackets, must, `(emails[type eq "work")]`),
 		broken("nested-brackets", "brackets inside brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
-		broken("escape", "an escape that JSON does not define", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`),
+		withFix("Decode the operand as a JSON string, and return 400 invalidFilter for an escape that JSON does not define.",
+			broken("escape", "an escape that JSON does not define", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`)),
 		broken("three-levels", "a name with a sub-attribute of a sub-attribute", "RFC7644-3.4.2.2-46", should, `name.familyName.first eq "a"`),
 		broken("bare-word", "an operand without quotes", "RFC7644-3.4.2.2-41", may, `userName eq scimconf`),
 		broken("single-quotes", "an operand in single quotes", "RFC7644-3.4.2.2-41", may, `userName eq 'scimconf'`),
@@ -255,14 +257,14 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.empty",
-		Title:        "An empty filter is rejected or treated as absent",
+		Title:        "A filter that is empty or a space is rejected or treated as absent",
 		Requirements: reqs("RFC7644-3.4.2.2-07"),
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     2,
-		Why: "A search form sends an empty filter if the administrator enters nothing; after a server error, the administrator sees " +
-			"no users.",
-		Fix: "Return 400 invalidFilter, or treat an empty filter as absent and return all users.",
+		Why: "A search form sends an empty filter or a space if the administrator enters nothing; after a server error, the administrator " +
+			"sees no users.",
+		Fix: "Return 400 invalidFilter, or treat a filter of spaces only as absent and return all users.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range []string{"", " "} {
 				res := t.Get(ctx, "/Users", "filter", filter, "count", "1")

@@ -67,7 +67,7 @@ func plainFails(ctx context.Context, t *T, filter string, wanted bool) string {
 	return fmt.Sprintf("GET /Users?filter with %s and a string of ASCII letters returned %d%s", form, res.Status, result)
 }
 
-func choose(yes bool, one, other string) string {
+func choose[V any](yes bool, one, other V) V {
 	if yes {
 		return one
 	}
@@ -251,12 +251,12 @@ var filterValues = []check{
 		ID:           "filter.password-probing",
 		Title:        "Filters do not reveal parts of a password",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
-		Level:        must,
+		Level:        interop,
 		Needs:        filters,
 		Requests:     8,
 		Why:          "A client that may list users could determine their passwords character by character.",
-		Fix: "Return 400 for filters on attributes that are never returned, such as password; RFC 7643 permits only the " +
-			"operator eq, if the server compares the hash of the operand with the stored hash.",
+		Fix: "Return 400 for filters on attributes that are never returned, such as password. RFC 7643 section 4.1.1 names only a comparison " +
+			"for equality, for which the server compares the hash of the operand with the stored hash.",
 		Run: filterPasswordProbing,
 	},
 	{
@@ -279,7 +279,8 @@ var filterValues = []check{
 		Requests:     9,
 		Why: "Clients determine the groups of a user with this filter; if a group is missing, they do not remove the user from it, " +
 			"and the access remains.",
-		Fix: "Support members in filters, even if they are stored in a separate table.",
+		Fix: "Support members in filters, even if they are stored in a separate table. A group without members does not match, and must not " +
+			"cause an error.",
 		Run: filterGroupMembers,
 	},
 	{

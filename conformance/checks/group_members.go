@@ -210,7 +210,7 @@ var groupMembers = []check{
 		Level:        should,
 		Needs:        writesGroups,
 		Requests:     5,
-		Why:          "If a member is stored twice, the user still has access after the client has removed one of the two entries.",
+		Why:          "If a member is stored twice, the user may still have access after the client has removed one of the two entries.",
 		Fix:          "Store only one entry for each value of members.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "ann", nil)
@@ -406,6 +406,9 @@ var groupMembers = []check{
 		Fix:          "Validate the body of a PUT like that of a POST: return 400 invalidValue if displayName is absent.",
 		Run: func(ctx context.Context, t *T) {
 			g := t.CreateGroup(ctx, "named", nil)
+			blockedIfAccepted(t, "POST /Groups without displayName", "groups.missing-display-name", func() *conformance.Response {
+				return t.Post(ctx, "/Groups", t.Group("control", doc{"displayName": omit}))
+			})
 			expectError(t, t.Put(ctx, g.Path(), t.Group("named", doc{"displayName": omit})), 400, "invalidValue", "invalidSyntax", "mutability")
 			t.Expect("displayName", t.Prefix()+"named", value(t.Read(ctx, g.Path()).Object(), "displayName"))
 		},
@@ -428,7 +431,7 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.member-immutable",
-		Title:        "PATCH cannot change the value of a member to another id",
+		Title:        "A PATCH that changes the value of a member to another id is rejected with 400 and changes nothing",
 		Requirements: reqs("RFC7643-4.2-04", "RFC7644-3.5.2-15"),
 		Level:        must,
 		Needs:        patchesGroups,

@@ -54,8 +54,9 @@ var listPages = []check{
 		Fixture:      people,
 		Requests:     1,
 		Why:          "If the last page also repeats earlier users, clients import them twice. A wrong itemsPerPage causes further requests.",
-		Fix:          pagesFix,
+		Fix:          "Return the items from startIndex to the end, and set itemsPerPage to their number, not to the requested count.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfPagesIgnored(ctx, t)
 			res := knownPage(ctx, t, "startIndex", "5", "count", "3")
 			t.Expect("number of items at startIndex=5 of five users", 1, len(res.Resources()))
 			t.Expect("itemsPerPage at startIndex=5 of five users", 1, value(res.Object(), "itemsPerPage"))
@@ -73,6 +74,7 @@ var listPages = []check{
 		Why:          "Clients that accept any page size omit count; if startIndex is then ignored, they read the first page indefinitely.",
 		Fix:          "Use a default for count, and apply startIndex.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfStartIndexIgnored(ctx, t)
 			all := knownPage(ctx, t)
 			t.SkipIf(len(all.IDs()) != 5, "the first page does not contain all five users")
 			samePage(t, "with startIndex=3, compared with the third to fifth id of the whole list", all.IDs()[2:],
@@ -306,6 +308,7 @@ var listPages = []check{
 }
 
 func listKnownPages(ctx context.Context, t *T) {
+	blockedIfPagesIgnored(ctx, t)
 	for _, size := range []int{1, 2, 4} {
 		var ids []string
 		for len(ids) < 5 {
@@ -331,7 +334,9 @@ func listWithSort(ctx context.Context, t *T) {
 		res := t.Get(ctx, "/Users", "filter", filter, "sortBy", "name.familyName", "startIndex", index, "count", "2")
 		t.SkipIf(res.Declines(), skipUnsupported)
 		filterRequired(t, res, "GET /Users?filter="+filter+" with sortBy and count")
-		t.Expect("totalResults of "+strconv.Itoa(len(want))+" users", len(want), value(res.Object(), "totalResults"))
+		if t.Expect("totalResults of "+strconv.Itoa(len(want))+" users", len(want), value(res.Object(), "totalResults")) {
+			blockedIfPagesIgnored(ctx, t)
+		}
 		ids = append(ids, res.IDs()...)
 	}
 	t.Expect("users found by "+filter+", on pages of two items, by name.familyName", want, inOrder(t, ids))
@@ -424,7 +429,9 @@ func listGroups(ctx context.Context, t *T) {
 	for _, index := range []string{"1", "2", "3"} {
 		res := selectedPage(ctx, t, "/Groups", filter, "startIndex", index, "count", "1")
 		t.Require("status of a page of groups", 200, res.Status)
-		t.Expect("totalResults of three groups with count=1", 3, value(res.Object(), "totalResults"))
+		if t.Expect("totalResults of three groups with count=1", 3, value(res.Object(), "totalResults")) {
+			blockedIfPagesIgnored(ctx, t)
+		}
 		t.Holds(len(res.IDs()) <= 1, "number of groups with count=1", "at most 1", len(res.IDs()))
 		if has(res.Object(), "startIndex") {
 			n, _ := strconv.Atoi(index)

@@ -60,8 +60,8 @@ var oracleLists = []check{
 		PerRound:     1 + manyProjections + 2*(1+fewProjections),
 		Why: "A client that does not receive a requested attribute deletes it with its next PUT; an extra attribute can be large or " +
 			"confidential.",
-		Fix: "Resolve every name of the parameter as an attribute path, and return (or omit) the attributes of all names, not only those of " +
-			"the last one.",
+		Fix: "Resolve every name of the parameter as an attribute path, with URNs and sub-attributes, and return (or omit) the attributes of " +
+			"all names, also if a resource lacks some of them.",
 		Run: oracleProjection,
 	},
 }

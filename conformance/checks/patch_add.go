@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -100,7 +102,7 @@ var patchAdd = []check{
 		Requirements: reqs("RFC7644-3.5.2.1-06", "RFC7644-3.5.2.1-05", "RFC7644-3.5.2.1-12"),
 		Level:        should,
 		Needs:        patches,
-		Requests:     6,
+		Requests:     8,
 		Why:          "If sub-attributes that the client did not send are removed, an add of the given name deletes the family name.",
 		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchAddComplex,
@@ -134,6 +136,17 @@ var patchAdd = []check{
 		},
 	},
 	{
+		ID:           "patch.add-null",
+		Title:        "The operation add of null is rejected or changes nothing, and null is never stored",
+		Requirements: reqs("RFC7644-3.5.2.1-16"),
+		Level:        should,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "If the server stores null as a value, clients cannot parse the resource.",
+		Fix:          "Return 400 invalidValue, or ignore the operation.",
+		Run:          patchAddNull,
+	},
+	{
 		ID:           "patch.add-primary",
 		Title:        "A PATCH that adds a primary value to a multi-valued attribute clears primary of the other values",
 		Requirements: reqs("RFC7644-3.5.2-26", "RFC7644-3.5.2-27"),
@@ -153,11 +166,26 @@ var patchAdd = []check{
 	},
 }
 
+// blockedIfPrimaryKept blocks the check if another address remains primary after a PATCH that adds a primary one, which patch.add-primary
+// reports.
+func blockedIfPrimaryKept(ctx context.Context, t *T) {
+	t.BlockedIf(func() string {
+		u := t.CreateUser(ctx, "single", doc{"emails": []doc{{"value": t.UserName("main"), "type": "work", "primary": true}}})
+		added := doc{"value": t.UserName("added"), "type": "other", "primary": true}
+		if res := t.Patch(ctx, u.Path(), doc{"op": "add", "path": "emails", "value": []doc{added}}); res.OK() &&
+			primaries(t.Read(ctx, u.Path()).Object(), "emails") > 1 {
+			return "PATCH /Users/{id}, which adds a primary address, left another one primary"
+		}
+		return ""
+	})
+}
+
 func patchAddComplex(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "named", nil)
 	o := patched(ctx, t, u, doc{"op": "add", "path": "name", "value": doc{"givenName": "Ada"}})
 	t.Expect("name.givenName after add of name", "Ada", value(o, "name.givenName"))
 	t.Expect("name.familyName after add of name", "Check", value(o, "name.familyName"))
+	u = t.CreateUser(ctx, "renamed", nil)
 	o = patched(ctx, t, u, doc{"op": "add", "path": "name.givenName", "value": "Bob"})
 	t.Expect("name.givenName after add of name.givenName", "Bob", value(o, "name.givenName"))
 	t.Expect("name.familyName after add of name.givenName", "Check", value(o, "name.familyName"))
@@ -187,4 +215,16 @@ func blockedIfNotAppended(ctx context.Context, t *T) {
 		}
 		return ""
 	})
+}
+
+func patchAddNull(ctx context.Context, t *T) {
+	u := prepared(ctx, t, doc{"nickName": "Nick"})
+	res := t.Patch(ctx, u.Path(), doc{"op": "add", "path": "nickName", "value": nil})
+	t.Holds(res.OK() || res.Status == 400, "status of "+res.Name, "400, or a success", res.Status)
+	o := t.Read(ctx, u.Path()).Object()
+	got, there := o.Get("nickName")
+	t.Holds(!there || got == "Nick", "nickName after add of null", "Nick, or absent", cmp.Or(got, any(json.RawMessage("null"))))
+	if res.OK() && !there {
+		t.Inform("nickName after add of null", "Nick", "absent")
+	}
 }

@@ -58,6 +58,12 @@ func (c patchCell) or(filter string, before func(t *T) doc, remaining ...string)
 	return c
 }
 
+// advising returns the cell with its own advice instead of that for all value filters.
+func (c patchCell) advising(fix string) patchCell {
+	c.fix = fix
+	return c
+}
+
 // withoutDisplay returns the cell with an address that has no display.
 func (c patchCell) withoutDisplay() patchCell {
 	c.unset = "display"
@@ -95,7 +101,8 @@ var patchFilters = append(cells(
 	selecting("filter-not-group", "The operator \"not\" in a value filter negates the whole expression in its parentheses",
 		`not (type eq "work" and display eq "plain")`, reqs("RFC7644-3.5.2.2-04", "RFC7644-3.4.2.2-27"),
 		shownAs("one", "plain", "plain"), "work-2").
-		or(`not (type eq "work" and value eq "«2»")`, typed("other", "work", "home"), "work-2"),
+		or(`not (type eq "work" and value eq "«2»")`, typed("other", "work", "home"), "work-2").
+		advising("Evaluate the expression in the parentheses after \"not\" for each element, and negate its result as a whole."),
 	selecting("filter-ne-absent", "The operator ne in a value filter matches the values that lack the sub-attribute",
 		`display ne "one"`, reqs("RFC7644-3.4.2.2-11"), shownAs("one", "two", ""), "work-1").withoutDisplay().
 		or(`type ne "work"`, typed("work", "other", ""), "work-1").informing(),
@@ -105,7 +112,7 @@ var patchFilters = append(cells(
 			out["emails"].([]doc)[0]["primary"] = true
 			out["emails"].([]doc)[1]["primary"] = false
 			return out
-		}, "work-1"),
+		}, "work-1").advising("Evaluate \"primary eq false\" as true for an element without primary, in paths of PATCH as in filters."),
 	patchCell{
 		id:     "add-several",
 		title:  "The operation add of a list adds all its values",

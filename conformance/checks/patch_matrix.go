@@ -193,7 +193,7 @@ var patchMatrix = cells(
 		level:  must,
 		before: twoEmails,
 		why:    whyFilter,
-		fix:    fixFilter,
+		fix:    "Accept a path that ends with the value filter, with an object as value, and replace only the matching elements.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "replace", "path": `emails[type eq "home"]`, "value": doc{"value": t.UserName("moved"), "type": "home"}}}
 		},
@@ -225,8 +225,9 @@ var patchMatrix = cells(
 		level:  must,
 		before: twoWork,
 		why:    "Clients change the type of an address by emails[type eq \"work\"].type; if this is rejected, the old type remains.",
-		fix:    "Select the matching elements before the change; do not evaluate the filter on the new values.",
-		ops:    ops(doc{"op": "replace", "path": `emails[type eq "work"].type`, "value": "other"}),
+		fix: "Accept every sub-attribute after a value filter, also the one in the filter. Select the matching elements before the change; do " +
+			"not evaluate the filter on the new values.",
+		ops: ops(doc{"op": "replace", "path": `emails[type eq "work"].type`, "value": "other"}),
 		want: func(t *T) []expected {
 			return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work-1", "work-2", "home")},
 				{"emails[home].value", t.UserName("home")}}
@@ -248,7 +249,8 @@ var patchMatrix = cells(
 		ops:   ops(doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
 		want:  wants("name.givenName", "Ada", "name.familyName", "Check"),
 		why:   whyCell,
-		fix:   "Split the path at its last colon into the URN and name.givenName; the dot in the URN does not start a sub-attribute.",
+		fix: "Recognize the URN of the User schema as a prefix of paths: split the path at its last colon into the URN and " +
+			"name.givenName; the dot in the URN does not start a sub-attribute.",
 	},
 	patchCell{
 		id:     "replace-extension",
@@ -312,8 +314,9 @@ var patchMatrix = cells(
 		before: always(doc{"name": doc{"givenName": "Ada", "familyName": "Byron", "middleName": "King"}}),
 		ops:    ops(doc{"op": "replace", "value": doc{"name": doc{"middleName": nil}}}),
 		want:   wants("name.middleName", nil, "name.givenName", "Ada", "name.familyName", "Byron"),
-		why:    "Clients delete one sub-attribute with null; if the server removes the whole attribute, the user loses the name.",
-		fix:    "Remove the sub-attribute if its value is null, and do not change the other sub-attributes.",
+		why: "Clients delete one sub-attribute with null. If the server rejects null, the value remains; if it removes the whole attribute, " +
+			"the user loses the name.",
+		fix: "Accept null for a sub-attribute, remove this sub-attribute, and do not change the others.",
 	},
 	patchCell{
 		id:     "replace-primary",
@@ -379,7 +382,9 @@ var patchMatrix = cells(
 		fix:    fixPath,
 	},
 	patchCell{
-		id:    "urn-case",
+		id: "urn-case",
+		basic: ops(doc{"op": "add", "path": core + "nickName", "value": "Nick"},
+			doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
 		title: "The URN in a path is case-insensitive",
 		reqs:  reqs("RFC7644-3.10-03", "RFC7644-3.5.2-19"),
 		level: must,
@@ -392,7 +397,8 @@ var patchMatrix = cells(
 	patchCell{
 		id: "urn-value-path",
 		basic: func(t *T) []doc {
-			return []doc{{"op": "replace", "path": `emails[type eq "home"].value`, "value": t.UserName("moved")}}
+			return []doc{{"op": "replace", "path": `emails[type eq "home"].value`, "value": t.UserName("moved")},
+				{"op": "replace", "path": core + "name.givenName", "value": "Ada"}}
 		},
 		title:  "A path with a value filter can start with the URN of the schema",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2-09"),

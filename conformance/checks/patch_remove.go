@@ -42,8 +42,10 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "If the server deletes all email addresses instead of the selected one, the user no longer receives email.",
-		Fix:          "Remove only the elements that match the filter; if no element remains, omit the attribute from responses.",
+		Why: "If the server rejects the operation, the user keeps an outdated address. If it deletes all addresses, the user no longer " +
+			"receives email.",
+		Fix: "Accept a path that ends with the value filter, and remove only the elements that match; if no element remains, omit the " +
+			"attribute from responses.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "pruned", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "remove", "path": `emails[type eq "home"]`})
@@ -81,7 +83,7 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients cannot find a user without a userName.",
+		Why:          whyNameless,
 		Fix:          "Return 400 with scimType mutability.",
 		Run: func(ctx context.Context, t *T) {
 			blockedIfNothingRemoved(ctx, t)

@@ -65,7 +65,7 @@ var patchReplace = []check{
 		Requirements: reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-07"),
 		Level:        must,
 		Needs:        patches,
-		Requests:     6,
+		Requests:     8,
 		Why:          "If sub-attributes that the client did not send are removed, a replace of the given name deletes the family name.",
 		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchReplaceComplex,
@@ -93,8 +93,8 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why: "After a success, the client assumes that the server has stored the new value, such as an email address, and never " +
-			"sends the value again.",
+		Why: "After a success, the client assumes that the new value is stored. A server that ignores the operation loses the value; a server " +
+			"that adds an element stores data that the client does not expect.",
 		Fix: "If no element matches the filter of the path, return 400 with scimType noTarget and change nothing.",
 		Run: patchReplaceNoTarget,
 	},
@@ -182,6 +182,7 @@ func patchReplaceComplex(ctx context.Context, t *T) {
 	o := patched(ctx, t, u, doc{"op": "replace", "path": "name", "value": doc{"familyName": "Lovelace"}})
 	t.Expect("name.familyName after replace of name", "Lovelace", value(o, "name.familyName"))
 	t.Expect("name.givenName after replace of name", "Conformance", value(o, "name.givenName"))
+	u = t.CreateUser(ctx, "widowed", nil)
 	o = patched(ctx, t, u, doc{"op": "replace", "path": "name.familyName", "value": "Byron"})
 	t.Expect("name.familyName after replace of name.familyName", "Byron", value(o, "name.familyName"))
 	t.Expect("name.givenName after replace of name.familyName", "Conformance", value(o, "name.givenName"))

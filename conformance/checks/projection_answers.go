@@ -49,7 +49,8 @@ var projectionAnswers = []check{
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
 		Why:          "A client that names attributes needs their values; without them, it has to read the resource again.",
-		Fix:          "Return 200 with the projected resource if attributes or excludedAttributes is present, and 204 only if both are absent.",
+		Fix: "Apply the parameter to the response only, not to the resource that the PATCH changes. Return 200 with the projected resource if " +
+			"attributes or excludedAttributes is present, and 204 only if both are absent.",
 		Run: func(ctx context.Context, t *T) {
 			blockedIfIgnored(ctx, t, "attributes")
 			u := t.CreateUser(ctx, "patched", nil)

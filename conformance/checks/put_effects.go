@@ -155,10 +155,11 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients cannot find a user without a userName.",
+		Why:          whyNameless,
 		Fix:          "Treat null as an absent member before validating required attributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "needed", nil)
+			blockedIfNamelessReplaced(ctx, t)
 			expectError(t, t.Put(ctx, u.Path(), t.User("needed", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax", "mutability")
 			t.Expect("userName", t.UserName("needed"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 		},

@@ -265,7 +265,7 @@ var searching = []check{
 		Fixture:      people,
 		Requests:     1,
 		Why:          "Clients use a count of 0 to request only the number of matches; a page of users costs time and memory.",
-		Fix:          "Distinguish a count of 0 from an absent count in the message.",
+		Fix:          "Accept a count of 0, and distinguish it from an absent count in the message.",
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users", doc{"filter": bounded(t), "count": 0})
 			t.Expect("items of a search with count 0", 0, len(res.Resources()))
@@ -304,7 +304,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A server that ignores the schema executes messages that the client meant for another endpoint.",
+		Why:          "The schema identifies the message; a server that does not check it executes messages meant for another endpoint.",
 		Fix:          "Return 400 if schemas of the message does not contain " + scim.SearchRequestMessage + ".",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})

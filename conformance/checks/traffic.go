@@ -124,7 +124,8 @@ var traffic = []check{
 		Why: "Strict parsers fail on a byte that is not UTF-8, on a byte order mark, and on a second value after the first. A client that " +
 			"obeys another charset misreads every character beyond ASCII.",
 		Fix: "Encode responses with a JSON library, as UTF-8 without a byte order mark; convert strings from other encodings when they " +
-			"are read. Omit the parameter charset of Content-Type, or set it to utf-8.",
+			"are read. Omit the parameter charset of Content-Type, or set it to utf-8. Return only JSON " +
+			"objects: reject requests with another value, such as an array, as the body.",
 		Watch: func(w *watched) {
 			// The response to OPTIONS is not a SCIM message.
 			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) || w.Request.Method == http.MethodOptions {

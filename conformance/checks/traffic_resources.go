@@ -177,11 +177,12 @@ var trafficResources = []check{
 		ID: "traffic.counters",
 		Title: "In every list, totalResults is an integer and at least the number of items; itemsPerPage, if present, is the number of " +
 			"items",
-		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
+		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2.4-09"),
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Clients read pages until they have totalResults items; with a wrong number, they miss users or never stop.",
-		Fix:          "Set totalResults to the number of all matches and itemsPerPage to the number of items in the page, as JSON integers.",
+		Fix: "Set totalResults to the number of all matches and itemsPerPage to the number of items in the page, not to the requested " +
+			"count, as JSON integers.",
 		Watch: func(w *watched) {
 			if !w.OK() || !slices.Contains(texts(w.Object(), "schemas"), scim.ListResponseMessage) {
 				return

@@ -225,7 +225,7 @@ func entraSteps(flag bool) []step {
 		},
 		{
 			ID:     "update-twice",
-			Title:  "Several operations on one attribute are applied in order",
+			Title:  "Several replacements of displayName in one PATCH are applied in order",
 			Method: "PATCH",
 			Path:   "/Users/${user}",
 			Status: patched,
@@ -345,7 +345,7 @@ func entraSteps(flag bool) []step {
 				"meta": doc{"resourceType": "Group"}},
 			Answer: expect{Keeps: doc{"displayName": "${run}harbour"}},
 			Why:    whyGroup,
-			Fix:    fixGroup + " Accept a URN in schemas without data of the schema.",
+			Fix:    fixGroup + " Accept an unknown URI in schemas, without data of its schema.",
 		},
 		{
 			ID:     "group-found",
