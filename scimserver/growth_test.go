@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 )
@@ -78,6 +79,7 @@ func growGroup(b *testing.B, store scimserver.Store, name string, users, size in
 // grown is a server with users, and the data that the requests of the growth benchmarks need.
 type grown struct {
 	h              http.Handler
+	stored         http.Handler // the same server, without resources in memory
 	users          int
 	far, farSorted string // cursors near the end of the list of users
 	turn, made     int
@@ -85,11 +87,20 @@ type grown struct {
 
 func newGrown(b *testing.B, users int) *grown {
 	b.Helper()
-	store := storeOn(b, sqldbtest.SQLite(b, sqldbtest.Durable))
+	place := "sqlite:" + filepath.Join(b.TempDir(), "grown.db")
+	serve := func(o sqlopen.Options) (scimserver.Store, http.Handler) {
+		db, err := sqlopen.Open(b.Context(), place, o)
+		require.NoError(b, err)
+		b.Cleanup(func() { require.NoError(b, db.Close()) })
+		store := storeOn(b, db)
+		h, err := scimserver.New(scimserver.Options{Store: store, Tokens: scimserver.StaticTokens(token)})
+		require.NoError(b, err)
+		return store, h
+	}
+	store, h := serve(sqlopen.Options{})
 	grow(b, store, users)
-	h, err := scimserver.New(scimserver.Options{Store: store, Tokens: scimserver.StaticTokens(token)})
-	require.NoError(b, err)
-	g := &grown{h: h, users: users}
+	_, stored := serve(sqlopen.Options{NoRowCache: true})
+	g := &grown{h: h, stored: stored, users: users}
 	g.far, g.farSorted = g.walk(b, ""), g.walk(b, "&sortBy=userName")
 	return g
 }
@@ -127,11 +138,30 @@ func (g *grown) nextMember() string {
 	return fmt.Sprintf("user%07d", g.turn*stride(g.users, size))
 }
 
+// nextHot is nextMember for 100 of the members: after their first reads, they are in the memory of the server.
+func (g *grown) nextHot() string {
+	g.turn = (g.turn + 1) % 100
+	return fmt.Sprintf("user%07d", g.turn*stride(g.users, min(g.users, largeGroup)))
+}
+
+// byID and byName return the target of a request for a user.
+func byID(name string) string   { return "/Users/id-" + name }
+func byName(name string) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+name+`"`) }
+
 // task is one or several requests to a server.
 type task func(b *testing.B, g *grown)
 
 func getting(target func(g *grown) string) task {
 	return func(b *testing.B, g *grown) { g.ask(b, http.MethodGet, target(g), "", http.StatusOK) }
+}
+
+// fromDatabase returns a task that reads a user from the database.
+func fromDatabase(target func(name string) string) task {
+	return func(b *testing.B, g *grown) {
+		if w := send(g.stored, http.MethodGet, target(g.nextMember()), ""); w.Code != http.StatusOK {
+			b.Fatal(w.Code, w.Body)
+		}
+	}
 }
 
 // moving returns a task that removes a member of a group and adds it again.
@@ -179,8 +209,12 @@ func BenchmarkGrowth(b *testing.B) {
 		name string
 		task task
 	}{
-		{"get", getting(func(g *grown) string { return "/Users/id-" + g.nextMember() })},
-		{"userName-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+g.nextMember()+`"`) })},
+		{"get", getting(func(g *grown) string { return byID(g.nextMember()) })},
+		{"get-from-memory", getting(func(g *grown) string { return byID(g.nextHot()) })},
+		{"get-from-database", fromDatabase(byID)},
+		{"userName-eq", getting(func(g *grown) string { return byName(g.nextMember()) })},
+		{"userName-eq-from-memory", getting(func(g *grown) string { return byName(g.nextHot()) })},
+		{"userName-eq-from-database", fromDatabase(byName)},
 		{"externalId-eq", getting(func(g *grown) string {
 			return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.nextMember()+`"`)
 		})},

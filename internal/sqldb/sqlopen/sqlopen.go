@@ -29,6 +29,8 @@ type Options struct {
 	// NoSync makes commits faster, because they do not wait for the disk. An acknowledged write may be lost, so NoSync is only for temporary
 	// databases in tests.
 	NoSync bool
+	// NoRowCache turns off the cache of rows (SQLite), for measurements of reads from the database.
+	NoRowCache bool
 	// Logger is passed to sqldb. Default: messages are discarded.
 	Logger *slog.Logger
 }
@@ -133,13 +135,17 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close())
 	}
 	checkpoints.SetMaxOpenConns(1)
-	state, err := OpenState(path)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close(), checkpoints.Close())
+	options := sqldb.Options{
+		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, Logger: o.Logger,
 	}
-	return newDB(sqldb.Options{
-		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, State: state, Logger: o.Logger,
-	})
+	if !o.NoRowCache {
+		state, err := OpenState(path)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close(), checkpoints.Close())
+		}
+		options.State = state
+	}
+	return newDB(options)
 }
 
 // sqliteDSN returns a "file:" URI in which ?, # and % of the path are escaped.
