@@ -110,16 +110,21 @@ func wrongRow(ctx context.Context, t *T, r row, which string) string {
 	if unstoredAttribute(t, r.filter) != "" {
 		return ""
 	}
-	filter := expand(t, r.filter)
-	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
-	if res.Declines() {
-		return ""
-	}
-	got := labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200"))
-	if res.Status == 200 && slices.Equal(sorted(strings.Fields(r.want)...), got) {
+	res, right := r.found(ctx, t)
+	if right || res.Declines() {
 		return ""
 	}
 	return "GET /Users?filter, " + which + " " + wrongList(res, "users")
+}
+
+// found sends the filter of the row. It returns the response, and whether exactly the users of the row were found.
+func (r row) found(ctx context.Context, t *T) (*conformance.Response, bool) {
+	filter := expand(t, r.filter)
+	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
+	if res.Status != 200 {
+		return res, false
+	}
+	return res, slices.Equal(sorted(strings.Fields(r.want)...), labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")))
 }
 
 // wrongList describes the response to a filter that did not return exactly the matching objects.

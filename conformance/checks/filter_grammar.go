@@ -102,13 +102,17 @@ var filterGrammar = []check{
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     3,
+		Requests:     2,
 		Why:          "Directories use different case for the same userName; a case-sensitive lookup creates duplicates.",
 		Fix:          "Compare values case-insensitively unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {
 			evaluate(ctx, t, row{`userName eq ` + quote(strings.ToUpper(inDomain(t, peoplePrefix(t)+"bob"))), "bob"}, true)
+			other := row{`title eq "«P» engineer"`, "ada bob"}
+			if _, right := other.found(ctx, t); right {
+				return
+			}
 			if exact, _ := usualCase(ctx, t, `title eq "«P» Engineer"`); slices.Contains(exact, "ada") {
-				evaluate(ctx, t, row{`title eq "«P» engineer"`, "ada bob"}, false)
+				evaluate(ctx, t, other, false)
 			}
 		},
 	},
@@ -131,7 +135,7 @@ var filterGrammar = []check{
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     4,
+		Requests:     3,
 		Why:          "Clients write names and operators in different case; a case-sensitive server rejects their lookups or finds no user.",
 		Fix:          "Compare names and keywords case-insensitively.",
 		Run: withUsualCase(`userName eq "«P»ada@example.com"`, "ada", rows(true,

@@ -595,7 +595,7 @@ var filterCommon = []check{
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     8,
+		Requests:     3,
 		Why:          "An administrator who enters smith in a search form does not find Smith.",
 		Fix:          "Compare value and operand case-insensitively for all operators, unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {
@@ -603,6 +603,12 @@ var filterCommon = []check{
 			answered := 0
 			for _, r := range []row{{`title sw "«P» ENGINEER"`, "ada bob dan"}, {scope + `title co "chief"`, "cyd"},
 				{scope + `title ew "engineer"`, "ada bob cyd"}} {
+				if unstoredAttribute(t, r.filter) == "" {
+					if _, right := r.found(ctx, t); right {
+						answered++
+						continue
+					}
+				}
 				operator := comparison.FindStringSubmatch(strings.TrimPrefix(r.filter, scope))[2]
 				wrong := func(basic row) bool { return wrongRow(ctx, t, basic, "") != "" }
 				if slices.ContainsFunc(basicOf(t, operator), wrong) {
@@ -638,7 +644,7 @@ var filterCommon = []check{
 		Level:        should,
 		Needs:        append(slices.Clone(filters), conformance.NeedEnterprise),
 		Fixture:      staff,
-		Requests:     2,
+		Requests:     1,
 		Why:          "Administrators type department names in different case. A case-sensitive comparison misses some of the users.",
 		Fix:          "Compare values of extension attributes case-insensitively, unless the schema of the extension sets caseExact to true.",
 		Run: withUsualCase(enterprise+`department eq "«P» Research"`, "fin hal",

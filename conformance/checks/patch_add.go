@@ -102,7 +102,7 @@ var patchAdd = []check{
 		Requirements: reqs("RFC7644-3.5.2.1-06", "RFC7644-3.5.2.1-05", "RFC7644-3.5.2.1-12"),
 		Level:        should,
 		Needs:        patches,
-		Requests:     8,
+		Requests:     6,
 		Why:          "If sub-attributes that the client did not send are removed, an add of the given name deletes the family name.",
 		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchAddComplex,
@@ -185,7 +185,9 @@ func patchAddComplex(ctx context.Context, t *T) {
 	o := patched(ctx, t, u, doc{"op": "add", "path": "name", "value": doc{"givenName": "Ada"}})
 	t.Expect("name.givenName after add of name", "Ada", value(o, "name.givenName"))
 	t.Expect("name.familyName after add of name", "Check", value(o, "name.familyName"))
-	u = t.CreateUser(ctx, "renamed", nil)
+	if value(o, "name.familyName") == nil { // the next response would show the effect of this operation
+		u = t.CreateUser(ctx, "renamed", nil)
+	}
 	o = patched(ctx, t, u, doc{"op": "add", "path": "name.givenName", "value": "Bob"})
 	t.Expect("name.givenName after add of name.givenName", "Bob", value(o, "name.givenName"))
 	t.Expect("name.familyName after add of name.givenName", "Check", value(o, "name.familyName"))

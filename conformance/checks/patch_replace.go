@@ -65,7 +65,7 @@ var patchReplace = []check{
 		Requirements: reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-07"),
 		Level:        must,
 		Needs:        patches,
-		Requests:     8,
+		Requests:     6,
 		Why:          "If sub-attributes that the client did not send are removed, a replace of the given name deletes the family name.",
 		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchReplaceComplex,
@@ -182,7 +182,9 @@ func patchReplaceComplex(ctx context.Context, t *T) {
 	o := patched(ctx, t, u, doc{"op": "replace", "path": "name", "value": doc{"familyName": "Lovelace"}})
 	t.Expect("name.familyName after replace of name", "Lovelace", value(o, "name.familyName"))
 	t.Expect("name.givenName after replace of name", "Conformance", value(o, "name.givenName"))
-	u = t.CreateUser(ctx, "widowed", nil)
+	if value(o, "name.givenName") == nil { // the next response would show the effect of this operation
+		u = t.CreateUser(ctx, "widowed", nil)
+	}
 	o = patched(ctx, t, u, doc{"op": "replace", "path": "name.familyName", "value": "Byron"})
 	t.Expect("name.familyName after replace of name.familyName", "Byron", value(o, "name.familyName"))
 	t.Expect("name.givenName after replace of name.familyName", "Conformance", value(o, "name.givenName"))
