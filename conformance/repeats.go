@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -39,6 +40,8 @@ const (
 	// largerFactor is the factor by which the timeout of a request with Smaller is longer than the smaller request took. A request that is
 	// twice as large takes 8 times as long if the time grows with the cube of the size.
 	largerFactor = 16
+	// largeRequest is the number of bytes of the URL and the body from which on a server may reject a request before it has read all of it.
+	largeRequest = 4 << 10
 )
 
 // A Repeat is a request that failed and had another result when the run repeated it.
@@ -138,6 +141,8 @@ func (w *wire) repeatUnanswered(ctx context.Context, req Request, unlimited bool
 		case again.slow:
 			w.repeats.slow++
 			w.repeats.failures--
+		case call.cut() && again.Status >= 400 && again.Status < 500:
+			w.repeats.failures--
 		case !call.idle:
 			w.differed(req, failure, statusText(again.Status))
 		}
@@ -156,6 +161,15 @@ func (w *wire) repeatUnanswered(ctx context.Context, req Request, unlimited bool
 		w.repeats.hung[kindOf(req)] = true
 	}
 	return nil, later
+}
+
+// cut reports whether the connection was closed while the run sent a large request. A server may reject such a request before it has read
+// all of it, and close the connection. Whether the client then receives the response depends on the load of both machines.
+func (e *callError) cut() bool {
+	if e.exchange == nil || len(e.exchange.URL)+len(e.exchange.RequestBody) < largeRequest {
+		return false
+	}
+	return errors.Is(e.cause, syscall.EPIPE) || errors.Is(e.cause, syscall.ECONNRESET)
 }
 
 // differed records a repeat with another result.

@@ -107,6 +107,29 @@ func TestCall_ConnectionClosedAfterError(t *testing.T) {
 	}
 }
 
+// TestCall_LargeRequestCut checks that it is not unsteadiness if the target rejects a large request and closes the connection before it has
+// read all of it: whether the client receives the response depends on the load.
+func TestCall_LargeRequestCut(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		size, repeated int
+	}{
+		{"large", 5000, 0},
+		{"small", 100, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, target := newShelf(t)
+			target.Transport = &givenUp{path: "/Users/absent", times: 1}
+			r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+				one("read.one", nil, func(ctx context.Context, t *conformance.T) {
+					t.Get(ctx, "/Users/absent", "filter", strings.Repeat("x", c.size))
+				}),
+			}})
+			require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+		})
+	}
+}
+
 // TestCall_SlowResponse checks that a request whose response takes longer than the timeout is not a finding of the check if the repeat,
 // which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine. If the repeat takes
 // long, too, the response is slow. If it is as fast as other responses, the target is unsteady.
