@@ -18,6 +18,7 @@ type listing struct {
 	startIndex int  // 0 with cursors
 	complete   bool // the buffer has all resources
 	neighbors  func() (next, previous string, err error)
+	reply      reply // with this list
 }
 
 // listHead is the space in the buffer before the resources, in which the head of the list is written when the page is complete.
@@ -77,7 +78,8 @@ func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep
 			}
 		}
 	}
-	return &reply{status: http.StatusOK, list: l}, nil
+	l.reply = reply{status: http.StatusOK, list: l}
+	return &l.reply, nil
 }
 
 // head appends the start of the list up to the resources.

@@ -185,7 +185,12 @@ func (s *server) dispatch(r *http.Request, x *exchange) (*reply, error) {
 
 // find returns the route of a path and its id. One trailing slash is allowed.
 func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
-	path, ok, err := s.below(u.EscapedPath())
+	escaped := u.Path
+	plain := u.RawPath == "" && isUnreserved(escaped)
+	if !plain {
+		escaped = u.EscapedPath()
+	}
+	path, ok, err := s.below(escaped)
 	if err != nil || !ok {
 		return nil, "", false, err
 	}
@@ -193,7 +198,9 @@ func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
 		return rt, "", true, nil
 	}
 	first, last, nested := strings.Cut(path, "/")
-	id, err = url.PathUnescape(last)
+	if id = last; !plain {
+		id, err = url.PathUnescape(last)
+	}
 	if !nested || err != nil || strings.Contains(last, "/") || !plausibleID(id) {
 		return nil, "", false, nil
 	}
@@ -201,10 +208,30 @@ func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
 	return rt, id, ok, nil
 }
 
+// isUnreserved reports whether a path is the same with and without escapes.
+func isUnreserved(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z', c == '/', c == '-', c == '.', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // plausibleID reports whether a string can be an id. Other strings are never passed to a store: databases differ in their handling of NUL
 // and invalid UTF-8.
 func plausibleID(id string) bool {
-	return id != "" && len(id) <= maxSegment && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+	if id == "" || len(id) > maxSegment {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] < ' ' || id[i] >= 0x7f { // rare: the fast way is not sufficient
+			return utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+		}
+	}
+	return true
 }
 
 // base returns the URL prefix of the locations in the response to r.

@@ -13,7 +13,20 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/memstore"
+	"github.com/scimwright/scimwright/scimserver/storetest"
 )
+
+// TestStore_SatisfiesContract runs the tests of storetest with the store of the programs. On SQLite, it has a cache of rows, which sqlstore
+// does not have on a database that the caller has opened.
+func TestStore_SatisfiesContract(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) scimserver.Store { return sqliteStore(t) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) scimserver.Store { return storeOn(t, sqldbtest.Postgres(t)) })
+	})
+}
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 

@@ -209,7 +209,7 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 		}
 	}
 	b.single = rawResource{t: t, plan: plan, projection: p, raw: raw}
-	return s.spliceReply(r, b, http.StatusOK, &b.single)
+	return s.spliceReply(r, b, http.StatusOK, &b.single, tag)
 }
 
 // textReply is resourceReply for a record that the server has written. Encoding its resource and splicing the text costs half of the
@@ -230,12 +230,13 @@ func (s *server) textReply(r *request, t *resourceType, status int, rec *Record,
 		raw.JSON = b.in
 	}
 	b.single = rawResource{t: t, plan: t.plan(p), projection: p, raw: raw}
-	return s.spliceReply(r, b, status, &b.single)
+	return s.spliceReply(r, b, status, &b.single, tagOf(raw.Version))
 }
 
-// spliceReply returns a reply with the representation of a resource.
-func (s *server) spliceReply(r *request, b *text, status int, res *rawResource) (rep *reply, err error) {
+// spliceReply returns a reply with the representation of a resource. tag is the entity tag of its version.
+func (s *server) spliceReply(r *request, b *text, status int, res *rawResource, tag string) (rep *reply, err error) {
 	res.origin, res.cuts = s.originIn(b.buffers, r.base), &b.cuts
+	version := res.raw.Version
 	if res.t.isUser && res.plan.ShowsDerived() {
 		if res.groups, err = s.groupsOfRaw(r.Context(), &res.raw); err != nil {
 			return nil, err
@@ -245,7 +246,10 @@ func (s *server) spliceReply(r *request, b *text, status int, res *rawResource) 
 	if raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], res); err != nil {
 		return nil, err
 	}
-	b.buffers.reply = reply{status: status, location: location(r.base, res.t, raw.ID), etag: tagOf(raw.Version), text: b}
+	if raw.Version != version { // the group has changed while its members were read
+		tag = tagOf(raw.Version)
+	}
+	b.buffers.reply = reply{status: status, location: location(r.base, res.t, raw.ID), etag: tag, text: b}
 	return &b.buffers.reply, nil
 }
 

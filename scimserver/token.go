@@ -106,13 +106,13 @@ func (l tokenList) VerifyToken(_ context.Context, token string) (Grant, error) {
 
 // authenticate checks the Authorization header of a request. For invalid credentials the error is an *authError.
 func (s *server) authenticate(r *http.Request) (Grant, error) {
-	values := r.Header.Values("Authorization")
+	values := r.Header["Authorization"]
 	if len(values) == 0 {
 		return Grant{}, &authError{detail: "a bearer token is required"}
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+	if len(values) > 1 || scheme != "Bearer" && !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return Grant{}, &authError{detail: "the Authorization header must contain exactly one bearer token"}
 	}
 	grant, err := s.tokens.VerifyToken(r.Context(), token)

@@ -170,7 +170,7 @@ func GetLinked[T any](ctx context.Context, c Collection[T], q Reader, id string,
 
 func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error) {
 	byID := make(map[string]Doc[T], len(ids))
-	err := c.t.getRows(ctx, q, ids, func(r *row) (err error) {
+	err := c.t.getRows(ctx, q, ids, nil, func(r *row) (err error) {
 		byID[r.id], err = read[T](c.t, r)
 		return err
 	})

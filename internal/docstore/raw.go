@@ -65,18 +65,22 @@ func TextsOf(c Table) Texts { return Texts{c.core()} }
 
 // Get passes the document with the id to the function use. It returns ErrNotFound if there is none. longest is RawQuery.Longest.
 func (c Texts) Get(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error {
-	return c.t.getRowWith(ctx, q, id, columns{link: link, longest: longest}, func(r *row) error {
-		d := rawOf(r)
-		return use(&d)
-	})
+	return c.t.getRowWith(ctx, q, id, columns{link: link, longest: longest}, func(r *row) error { return use(r.asRaw()) })
 }
 
-// GetMany passes the documents with the ids to the function use, in any order.
-func (c Texts) GetMany(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error {
-	return c.t.getRows(ctx, q, ids, func(r *row) error {
-		d := rawOf(r)
-		return use(&d)
+// GetMany passes the documents with the ids to the function use, in any order. The link, unless it is nil, is for Recall: documents that
+// are read one by one are cached with it.
+func (c Texts) GetMany(ctx context.Context, q Reader, ids []string, link *Link, use func(*Raw) error) error {
+	return c.t.getRows(ctx, q, ids, link, func(r *row) error { return use(r.asRaw()) })
+}
+
+// RecallLinked returns Linked of the document with the id if it is in the cache with its link.
+func (c Texts) RecallLinked(q Reader, id string, link *Link) (from []string, ok bool) {
+	found, err := c.t.recall(c.t.rows(q), id, nil, columns{link: link}, func(r *row) error {
+		from = r.linked
+		return nil
 	})
+	return from, found && err == nil
 }
 
 // Each passes the texts of the documents that match the condition to the function use, in insertion order. The condition should be one
@@ -166,8 +170,7 @@ func (c Texts) Query(ctx context.Context, q Reader, query RawQuery, take func(*R
 	keep := false
 	if id, u, ok := t.uniqueOf(query.Where); ok && cache != nil && query.Offset <= 0 && query.After == "" && query.From == nil {
 		found, err := t.recall(cache, id, u, columns{link: query.Link, longest: query.Longest}, func(r *row) error {
-			d := rawOf(r)
-			_, err := take(&d)
+			_, err := take(r.asRaw())
 			return err
 		})
 		if found {
@@ -243,6 +246,16 @@ func (q *RawQuery) erased() query {
 		where: q.Where, orderBy: q.OrderBy, desc: q.Desc, after: q.After, from: q.From, offset: max(q.Offset, 0), limit: q.Limit, link: q.Link,
 		longest: q.Longest,
 	}
+}
+
+// asRaw returns the row as a Raw, in the memory that a row from the cache has for it.
+func (r *row) asRaw() *Raw {
+	d := r.raw
+	if d == nil {
+		d = new(Raw)
+	}
+	*d = rawOf(r)
+	return d
 }
 
 func rawOf(r *row) Raw {

@@ -26,6 +26,7 @@ type row struct {
 	hasLink bool
 
 	value *atomic.Value // for a kept row: the decoded document, if its copies share no memory
+	raw   *Raw          // for a row from the cache: memory for row.asRaw
 }
 
 // getRow calls each for the row that has the id, or returns ErrNotFound.
@@ -93,10 +94,10 @@ func (t *table) getEach(ctx context.Context, q Reader, ids []string, link *Link,
 // chunkSize is the number of documents that one statement reads, if the caller does not give a number.
 const chunkSize = 512
 
-// getRows calls each for every row that has one of the ids, in any order.
-func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*row) error) error {
+// getRows calls each for every row that has one of the ids, in any order. Rows that are read one by one have the link.
+func (t *table) getRows(ctx context.Context, q Reader, ids []string, link *Link, each func(*row) error) error {
 	if cache := t.rows(q); cache != nil && len(ids) <= recallMax {
-		return t.getEach(ctx, q, ids, nil, each)
+		return t.getEach(ctx, q, ids, link, each)
 	}
 	for len(ids) > 0 {
 		chunk := ids[:min(len(ids), chunkSize)]

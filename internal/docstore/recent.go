@@ -169,7 +169,7 @@ func (t *table) recall(c *rowcache.Cache, id string, unique *uniqueValue, with c
 	buf := rowBuffers.Get().(*rowBuffer)
 	defer giveRowBuffer(buf)
 	r := &buf.row
-	r.id = id
+	r.id, r.raw = id, &buf.raw
 	key := rowcache.Key(0)
 	if unique == nil {
 		key = c.Key(keyID, id)

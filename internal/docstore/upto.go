@@ -20,7 +20,7 @@ func GetUpTo[T any](ctx context.Context, c Collection[T], q Reader, ids []string
 		chunk := ids[n:min(n+size, len(ids))]
 		found, passed := make(map[string]Doc[T], len(chunk)), false
 		// The rows are in any order. The first document is read whatever its size, and the reading ends when another one does not fit.
-		err := t.getRows(ctx, q, chunk, func(r *row) (err error) {
+		err := t.getRows(ctx, q, chunk, nil, func(r *row) (err error) {
 			first := n == 0 && r.id == chunk[0]
 			if first || len(r.text) <= left && !passed {
 				left -= len(r.text)

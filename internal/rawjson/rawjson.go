@@ -2,7 +2,11 @@
 // are meaningless, but no function panics or reads outside of the text.
 package rawjson
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // Members iterates over the members of an object. Use it as
 //
@@ -92,18 +96,31 @@ func End(text []byte, pos int) int {
 	return len(text)
 }
 
-// nearby is the length up to which a string is searched byte by byte, which is faster than a call for short strings.
+// nearby is the length up to which a string is searched in words, which is faster than a call for short strings.
 const nearby = 32
+
+// Words of eight equal bytes.
+const (
+	lows        = 0x0101010101010101
+	highs       = 0x8080808080808080
+	quotes      = lows * '"'
+	backslashes = lows * '\\'
+)
+
+// zeros has the high bit of each byte of x that is zero. Bits above the lowest one that is set are not exact.
+func zeros(x uint64) uint64 { return (x - lows) &^ x & highs }
 
 // stringEnd returns the offset after the string that starts with the quote at text[pos], or a negative number if its end is missing.
 func stringEnd(text []byte, pos int) int {
-	near := text[:min(pos+nearby, len(text))]
 	i := pos + 1
-	for i < len(near) && near[i] != '\\' {
-		if near[i] == '"' {
-			return i + 1
+	for near := min(pos+nearby, len(text)-8); i <= near; i += 8 {
+		word := binary.LittleEndian.Uint64(text[i:])
+		if found := zeros(word^quotes) | zeros(word^backslashes); found != 0 {
+			if i += bits.TrailingZeros64(found) / 8; text[i] == '"' {
+				return i + 1
+			}
+			break
 		}
-		i++
 	}
 	// A quote ends the string unless an odd number of backslashes precedes it, so that the characters before it need no inspection.
 	for ; i < len(text); i++ {

@@ -19,6 +19,7 @@ type Layout struct {
 	owners  []*kind // the same types, groups first: only groups should have members
 	members docstore.Collection[membership]
 	texts   docstore.Texts // of members
+	groups  *docstore.Link // reads the groups of a resource with the resource
 }
 
 // kind is one resource type with its table.
@@ -27,7 +28,7 @@ type kind struct {
 	docs    docstore.Collection[document]
 	texts   docstore.Texts // of docs
 	indexes []index
-	groups  *docstore.Link // not nil for users; reads the groups of a user with the user
+	groups  *docstore.Link // for users Layout.groups, otherwise nil
 	// guarded is true if a write of a resource can fail after its first change: at a unique attribute with several values.
 	guarded bool
 }
@@ -57,7 +58,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		docstore.Index[membership]{Name: byGroup, Values: func(m *membership) []any { return []any{m.Group} }},
 		docstore.Index[membership]{Name: byMember, Values: func(m *membership) []any { return []any{m.Member} }},
 	)}
-	l.texts = docstore.TextsOf(l.members)
+	l.texts, l.groups = docstore.TextsOf(l.members), docstore.NewLink(l.members, byMember)
 	for _, rt := range types {
 		k := &kind{ResourceType: rt, indexes: indexesOf(rt)}
 		var declared []docstore.Index[document]
@@ -71,7 +72,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Numbered().CachedReads()
 		k.texts = docstore.TextsOf(k.docs)
 		if rt.Schema.ID == scim.UserSchema {
-			k.groups = docstore.NewLink(l.members, byMember)
+			k.groups = l.groups
 		}
 		l.types = append(l.types, k)
 		if rt.Schema.ID == scim.GroupSchema {

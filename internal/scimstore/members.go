@@ -41,8 +41,17 @@ func (s *Store) Members(ctx context.Context, group string, only []string) ([]sci
 // MemberOf implements scimserver.Store.
 func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimserver.Membership, error) {
 	found := map[string][]string{} // groups by member
-	var groups []string
-	for chunk := range slices.Chunk(ids, chunkSize) {
+	var groups, unread []string
+	for _, id := range ids {
+		of, ok := s.recallGroups(id)
+		switch {
+		case !ok:
+			unread = append(unread, id)
+		case len(of) > 0:
+			found[id], groups = of, append(groups, of...)
+		}
+	}
+	for chunk := range slices.Chunk(unread, chunkSize) {
 		err := s.eachMembership(ctx, docstore.In(byMember, anys(chunk)...), func(m membership) {
 			found[m.Member] = append(found[m.Member], m.Group)
 			groups = append(groups, m.Group)
@@ -65,6 +74,16 @@ func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimse
 		}
 	}
 	return out, nil
+}
+
+// recallGroups returns the groups of a resource from the cache. Those of groups are there after the groups of a user were named.
+func (s *Store) recallGroups(id string) (groups []string, ok bool) {
+	for _, k := range s.layout.owners {
+		if groups, ok = k.texts.RecallLinked(s.docs.Reader(), id, s.layout.groups); ok {
+			return groups, true
+		}
+	}
+	return nil, false
 }
 
 // memberships returns one membership for each of the groups that has an entry in the map display. A group that is being deleted has no
@@ -112,7 +131,7 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 		if len(out) == len(groups) {
 			break
 		}
-		err := k.texts.GetMany(ctx, s.docs.Reader(), groups, func(d *docstore.Raw) error {
+		err := k.texts.GetMany(ctx, s.docs.Reader(), groups, s.layout.groups, func(d *docstore.Raw) error {
 			if _, found := out[d.ID]; found {
 				return nil
 			}

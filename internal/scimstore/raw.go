@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rawjson"
@@ -117,25 +119,10 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 	if o.Groups {
 		link = k.groups
 	}
-	var read struct { // one struct instead of three variables, which the closure below would move to the heap one by one
-		scimserver.Raw
-		groups []string
-		linked bool
-	}
-	err = k.texts.Get(ctx, s.docs.Reader(), id, link, o.Longest, func(d *docstore.Raw) error {
-		read.Raw = rawOf(d)
-		read.groups, read.linked = d.Linked()
-		if d.JSON == nil {
-			return nil
-		}
-		resource, _, err := split(d.JSON)
-		if d.Owned && buf == nil {
-			read.JSON = resource
-		} else {
-			read.JSON, read.Reusable = append(buf, resource...), true
-		}
-		return err
-	})
+	read := reads.Get().(*rawRead)
+	defer read.release()
+	read.buf = buf
+	err = k.texts.Get(ctx, s.docs.Reader(), id, link, o.Longest, read.use)
 	switch {
 	case err != nil:
 		return scimserver.Raw{}, translate(k, err)
@@ -147,18 +134,46 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 	return read.Raw, err
 }
 
-// nameGroups sets the groups of resources.
-func (s *Store) nameGroups(ctx context.Context, all []*scimserver.Raw, groups [][]string) error {
-	var ids []string
-	for _, of := range groups {
-		ids = append(ids, of...)
+// rawRead is the state of GetRaw. It is used again, because GetRaw is called for most requests.
+type rawRead struct {
+	scimserver.Raw
+	buf    []byte
+	groups []string
+	linked bool
+	use    func(*docstore.Raw) error // sets the other fields
+}
+
+var reads = sync.Pool{New: func() any {
+	r := &rawRead{}
+	r.use = r.set
+	return r
+}}
+
+func (r *rawRead) release() {
+	*r = rawRead{use: r.use}
+	reads.Put(r)
+}
+
+func (r *rawRead) set(d *docstore.Raw) error {
+	r.Raw = rawOf(d)
+	r.groups, r.linked = d.Linked()
+	if d.JSON == nil {
+		return nil
 	}
-	var display map[string]string
-	if len(ids) > 0 {
-		var err error
-		if display, err = s.displays(ctx, ids); err != nil {
-			return err
-		}
+	resource, _, err := split(d.JSON)
+	if d.Owned && r.buf == nil {
+		r.JSON = resource
+	} else {
+		r.JSON, r.Reusable = append(r.buf, resource...), true
+	}
+	return err
+}
+
+// nameGroups sets the groups of resources, given the ids of these groups. At least one resource has groups.
+func (s *Store) nameGroups(ctx context.Context, all []*scimserver.Raw, groups [][]string) error {
+	display, err := s.displays(ctx, slices.Concat(groups...))
+	if err != nil {
+		return err
 	}
 	for i, r := range all {
 		r.Groups = memberships(groups[i], display)
@@ -194,49 +209,74 @@ func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte
 // usualPage is the number of resources for which readPage allocates memory before it reads the first one.
 const usualPage = 128
 
+// pageReader reads the resources of a page until their texts exceed the room.
+type pageReader struct {
+	out   *scimserver.RawSelection
+	room  int // 0 means any
+	begin int // of the texts in the buffer
+	rows  []pageRow
+
+	// The memory of the first resource, which many results do not exceed.
+	row      [1]pageRow
+	resource [1]scimserver.Raw
+}
+
+// pageRow is what is known of a resource of a page when it is read.
+type pageRow struct {
+	end    int // of its text in the buffer
+	groups []string
+	linked bool // its groups were read
+}
+
+func (p *pageReader) take(d *docstore.Raw) (bool, error) {
+	out := p.out
+	if p.room > 0 && len(out.Resources) > 0 && len(out.Buffer)-p.begin+len(d.JSON) > p.room {
+		return false, nil
+	}
+	if d.JSON != nil {
+		resource, _, err := split(d.JSON)
+		if err != nil {
+			return false, err
+		}
+		out.Buffer = append(out.Buffer, resource...)
+	}
+	of, linked := d.Linked()
+	p.rows = append(p.rows, pageRow{end: len(out.Buffer), groups: of, linked: linked})
+	out.Resources = append(out.Resources, rawOf(d))
+	return true, nil
+}
+
 // readPage reads the resources of a page until their texts exceed the room.
 func (s *Store) readPage(ctx context.Context, k *kind, query docstore.RawQuery, room int, out *scimserver.RawSelection) error {
-	var groups [][]string
-	var linked []int // the resources whose groups were read
-	var ends []int
-	begin := len(out.Buffer)
+	p := &pageReader{out: out, room: room, begin: len(out.Buffer)}
+	p.rows, out.Resources = p.row[:0], p.resource[:0]
 	if query.Where == nil {
 		usual := min(query.Limit, usualPage)
-		out.Resources, ends = make([]scimserver.Raw, 0, usual), make([]int, 0, usual)
-		if query.Link != nil {
-			groups, linked = make([][]string, 0, usual), make([]int, 0, usual)
-		}
+		p.rows, out.Resources = make([]pageRow, 0, usual), make([]scimserver.Raw, 0, usual)
 	}
-	page, err := k.texts.Query(ctx, s.docs.Reader(), query, func(d *docstore.Raw) (bool, error) {
-		if room > 0 && len(out.Resources) > 0 && len(out.Buffer)-begin+len(d.JSON) > room {
-			return false, nil
-		}
-		if d.JSON != nil {
-			resource, _, err := split(d.JSON)
-			if err != nil {
-				return false, err
-			}
-			out.Buffer = append(out.Buffer, resource...)
-		}
-		if of, ok := d.Linked(); ok {
-			groups, linked = append(groups, of), append(linked, len(out.Resources))
-		}
-		out.Resources, ends = append(out.Resources, rawOf(d)), append(ends, len(out.Buffer))
-		return true, nil
-	})
+	page, err := k.texts.Query(ctx, s.docs.Reader(), query, p.take)
 	if err != nil {
 		return err
 	}
 	out.More, out.Resume = page.More, page.Next
-	for i, end := range ends { // from here on, the buffer does not grow, so it is not copied
-		if end > begin {
-			out.Resources[i].JSON = out.Buffer[begin:end:end]
+	var named []*scimserver.Raw
+	var groups [][]string
+	begin := p.begin
+	for i, row := range p.rows { // from here on, the buffer does not grow, so it is not copied
+		r := &out.Resources[i]
+		if row.end > begin {
+			r.JSON = out.Buffer[begin:row.end:row.end]
 		}
-		begin = end
+		begin = row.end
+		switch {
+		case len(row.groups) > 0:
+			named, groups = append(named, r), append(groups, row.groups)
+		case row.linked:
+			r.Groups = []scimserver.Membership{}
+		}
 	}
-	named := make([]*scimserver.Raw, len(linked))
-	for i, n := range linked {
-		named[i] = &out.Resources[n]
+	if len(named) == 0 {
+		return nil
 	}
 	return s.nameGroups(ctx, named, groups)
 }

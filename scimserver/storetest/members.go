@@ -125,6 +125,43 @@ func memberships(t *testing.T, s scimserver.Store) {
 	equal(t, []scimserver.Member{{ID: ids[0], Type: users, Display: "ann"}, {ID: first.ID, Type: groups, Display: "first"}}, members)
 }
 
+// groupsOfGroup reads the groups of a group again after each change that affects them, so that a store that caches them must notice it.
+func groupsOfGroup(t *testing.T, s scimserver.Store) {
+	inner, ids := team(t, s, "inner", "ann")
+	outer := create(t, s, Group("outer"))
+	check := func(want ...string) {
+		t.Helper()
+		for range 2 {
+			found, err := s.MemberOf(t.Context(), ids)
+			require.NoError(t, err)
+			equal(t, map[string][]scimserver.Membership{ids[0]: {{Group: inner.ID, Display: "inner"}}}, found)
+			found, err = s.MemberOf(t.Context(), []string{inner.ID})
+			require.NoError(t, err)
+			var names []string
+			for _, m := range found[inner.ID] {
+				names = append(names, m.Display)
+			}
+			equal(t, want, names)
+		}
+	}
+	change := func(display string, c scimserver.MemberChange) {
+		t.Helper()
+		_, err := s.Replace(t.Context(), renamed(get(t, s, outer), display), c)
+		require.NoError(t, err)
+	}
+	check()
+	change("outer", scimserver.MemberChange{Add: []string{inner.ID}})
+	check("outer")
+	change("shell", scimserver.MemberChange{})
+	check("shell")
+	second := create(t, s, Group("second"), inner.ID)
+	check("shell", "second")
+	change("shell", scimserver.MemberChange{Remove: []string{inner.ID}})
+	check("second")
+	require.NoError(t, s.Delete(t.Context(), groups, second.ID, 0))
+	check()
+}
+
 // recordGroups reads users by Get and Select. If the store also returns the groups of a user, they equal those of MemberOf.
 func recordGroups(t *testing.T, s scimserver.Store) {
 	odd := User("odd")

@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"deleting a member removes it from its groups and changes them", deletedMember},
 		{"deleting a group removes its memberships", deletedGroup},
 		{"memberships are found for users and nested groups", memberships},
+		{"the groups of a group are current", groupsOfGroup},
 		{"groups in records equal those of MemberOf", recordGroups},
 		{"a scan yields each resource once in the order of creation", scanYieldsAll},
 		{"a scan can be stopped early", scanStopped},

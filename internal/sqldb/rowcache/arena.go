@@ -8,9 +8,11 @@ import (
 const (
 	segmentSize = 256 << 10
 	maxSegments = 256
-	// ways is the number of slots of a bucket, which fill one line of a processor's cache. A key has two buckets: if its bucket is full,
-	// its slot is in the neighboring bucket. While fewer than two thirds of all slots are used, both are rarely full.
+	// ways is the number of slots of a bucket, which fill one line of a processor's cache. A key has the neighbors of its bucket, too: if
+	// its bucket is full, its slot is in the next one that has space. While fewer than two thirds of all slots are used, hardly ever all are
+	// full.
 	ways         = 8
+	neighbors    = 4 // a power of two; at most firstBuckets
 	firstBuckets = 64
 	align        = 8
 )
@@ -80,10 +82,10 @@ func (a *arena) dictionary() *dictionary {
 	return a.segments[a.at].dict
 }
 
-// pair returns the bucket of a key and its neighbor. There must be buckets.
-func (a *arena) pair(key Key) [2]*bucket {
+// bucket returns the bucket of a key, for n = 0, or one of its neighbors. There must be buckets.
+func (a *arena) bucket(key Key, n uint64) *bucket {
 	i := uint64(key) * uint64(len(a.buckets)) >> 32 // by the upper bits, because the number of buckets is a power of two
-	return [2]*bucket{&a.buckets[i], &a.buckets[i^1]}
+	return &a.buckets[i^n]
 }
 
 // find returns the slot of the key, or nil.
@@ -91,7 +93,8 @@ func (a *arena) find(key Key) *slot {
 	if len(a.buckets) == 0 {
 		return nil
 	}
-	for _, b := range a.pair(key) {
+	for n := range uint64(neighbors) {
+		b := a.bucket(key, n)
 		for i := range b {
 			if b[i].key == key && b[i].ref != 0 {
 				return &b[i]
@@ -209,15 +212,16 @@ func (a *arena) set(key Key, ref uint32) {
 		a.used++
 		return
 	}
-	a.turn++ // both buckets are full: replace a slot
-	s := &a.pair(key)[0][int(a.turn)%ways]
+	a.turn++ // all buckets are full: replace a slot
+	s := &a.bucket(key, 0)[int(a.turn)%ways]
 	a.kill(s.ref) // remove would not find it by this key
 	*s = slot{key, ref}
 }
 
-// add stores a slot in its bucket or the neighbor, if there is space.
+// add stores a slot in its bucket or a neighbor, if there is space.
 func (a *arena) add(s slot) bool {
-	for _, b := range a.pair(s.key) {
+	for n := range uint64(neighbors) {
+		b := a.bucket(s.key, n)
 		for i := range b {
 			if b[i].ref == 0 {
 				b[i] = s

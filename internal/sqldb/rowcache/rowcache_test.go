@@ -242,6 +242,25 @@ func TestPut_BoundsMemory(t *testing.T) {
 }
 
 // TestPut_AnyText puts random texts and reads them again.
+// TestPut_KeepsRows fills a cache until nearly two thirds of its slots are used. As few slots are replaced, almost every row is found.
+func TestPut_KeepsRows(t *testing.T) {
+	c := rowcache.New(newDatabase(), rowcache.MaxBytes)
+	const rows = 110_000 // with three keys each, in 524,288 slots
+	for i := range rows {
+		at, ok := c.Now()
+		require.True(t, ok)
+		keys := keysOf(c, i)
+		c.Put(at, keys[0], keys, binary.BigEndian.AppendUint64(nil, uint64(i)))
+	}
+	lost := 0
+	for i := range rows {
+		if !c.Get(c.Key("id", fmt.Sprint(i)), nil, func([]byte) bool { return true }) {
+			lost++
+		}
+	}
+	require.Less(t, lost, rows/200)
+}
+
 func TestPut_AnyText(t *testing.T) {
 	db := newDatabase()
 	c := rowcache.New(db, 1<<20)

@@ -5,6 +5,7 @@ package splice
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ type Plan struct {
 	view    schema.View
 	typ     string // the JSON text of the name of the type
 	top     *names
-	meta    []metaField
+	meta    []metaPart
 	element []elementField // of the derived attribute; nil if the response does not contain it
 	open    []byte         // the text before the elements of the derived attribute
 	whole   bool           // no attribute is omitted at the request of the client
@@ -147,7 +148,7 @@ func (p *Plan) addCommon(a schema.Visibility, derived string, fields []Field) {
 		p.top.add(a.Name, &decision{kind: reserved})
 	case a.Name == meta:
 		p.top.add(a.Name, &decision{kind: reserved})
-		p.meta = metaFields(a)
+		p.meta = metaParts(a)
 	case derived != "" && scim.EqualName(a.Name, derived):
 		p.top.add(a.Name, &decision{kind: reserved})
 		p.element = elementFields(a, fields)
@@ -328,19 +329,23 @@ const (
 
 var metaNames = []string{"resourceType", "created", "lastModified", "location", "version"}
 
-func metaFields(a schema.Visibility) []metaField {
-	if a.Shown == schema.Hidden {
+// metaPart is a sub-attribute of meta with the text before its value, which starts with a comma.
+type metaPart struct {
+	field metaField
+	name  string
+}
+
+func metaParts(a schema.Visibility) (out []metaPart) {
+	subs := a.Subs
+	switch a.Shown {
+	case schema.Hidden:
 		return nil
+	case schema.Wholly:
+		subs = metaNames
 	}
-	if a.Shown == schema.Wholly {
-		return []metaField{metaType, metaCreated, metaModified, metaLocation, metaVersion}
-	}
-	var out []metaField
-	for _, sub := range a.Subs {
-		for i, name := range metaNames {
-			if name == sub {
-				out = append(out, metaField(i))
-			}
+	for _, sub := range subs {
+		if i := slices.Index(metaNames, sub); i >= 0 {
+			out = append(out, metaPart{metaField(i), `,"` + sub + `":`})
 		}
 	}
 	return out
@@ -350,47 +355,44 @@ func metaFields(a schema.Visibility) []metaField {
 func (p *Plan) appendMeta(dst []byte, r *Resource) []byte {
 	start := len(dst)
 	dst = append(dst, `,"`+meta+`":`...)
-	separator := byte('{')
+	open := len(dst)
 	created := 0 // the offset of a time of the usual length
-	name := func(f metaField) {
-		dst = append(append(append(dst, separator, '"'), metaNames[f]...), '"', ':')
-		separator = ','
-	}
-	for _, f := range p.meta {
-		switch f {
+	for i := range p.meta {
+		part := &p.meta[i]
+		switch part.field {
 		case metaType:
-			name(f)
-			dst = append(dst, p.typ...)
+			dst = append(append(dst, part.name...), p.typ...)
 		case metaCreated:
-			if !r.Created.IsZero() {
-				name(f)
-				begin := len(dst)
-				if dst = appendTime(dst, r.Created); len(dst) == begin+timeLength {
-					created = begin
-				}
+			if r.Created.IsZero() {
+				continue
+			}
+			dst = append(dst, part.name...)
+			begin := len(dst)
+			if dst = appendTime(dst, r.Created); len(dst) == begin+timeLength {
+				created = begin
 			}
 		case metaModified:
-			if !r.LastModified.IsZero() {
-				name(f)
-				if created > 0 && r.LastModified.Equal(r.Created) {
-					dst = append(dst, dst[created:created+timeLength]...)
-				} else {
-					dst = appendTime(dst, r.LastModified)
-				}
+			if r.LastModified.IsZero() {
+				continue
+			}
+			dst = append(dst, part.name...)
+			if created > 0 && r.LastModified.Equal(r.Created) {
+				dst = append(dst, dst[created:created+timeLength]...)
+			} else {
+				dst = appendTime(dst, r.LastModified)
 			}
 		case metaLocation:
-			name(f)
-			dst = AppendReference(dst, r.Location, r.ID)
+			dst = AppendReference(append(dst, part.name...), r.Location, r.ID)
 		case metaVersion:
-			name(f)
-			dst = append(dst, `"W/\"`...)
+			dst = append(append(dst, part.name...), `"W/\"`...)
 			dst = strconv.AppendInt(dst, r.Version, 10)
 			dst = append(dst, `\""`...)
 		}
 	}
-	if separator == '{' {
+	if len(dst) == open {
 		return dst[:start]
 	}
+	dst[open] = '{' // instead of the comma before the first part
 	return append(dst, '}')
 }
 
@@ -403,30 +405,31 @@ func appendTime(dst []byte, t time.Time) []byte {
 	}
 	hour, minute, second := t.Clock()
 	begin := len(dst)
-	dst = append(dst, timeZeros...)
+	dst = append(dst, timeForm...)
 	b := dst[begin:]
-	addDigits(b[1:5], year)
-	addDigits(b[6:8], int(month))
-	addDigits(b[9:11], day)
-	addDigits(b[12:14], hour)
-	addDigits(b[15:17], minute)
-	addDigits(b[18:20], second)
-	addDigits(b[21:24], t.Nanosecond()/int(time.Millisecond))
+	setPair(b[1:], year/100)
+	setPair(b[3:], year%100)
+	setPair(b[6:], int(month))
+	setPair(b[9:], day)
+	setPair(b[12:], hour)
+	setPair(b[15:], minute)
+	setPair(b[18:], second)
+	milliseconds := t.Nanosecond() / int(time.Millisecond)
+	setPair(b[21:], milliseconds/10)
+	b[23] = '0' + byte(milliseconds%10)
 	return dst
 }
 
-// timeZeros is a time in the form of a response, with zeros to which the digits are added.
+// timeForm is a time in the form of a response, in which the digits are replaced.
 const (
-	timeZeros  = `"0000-00-00T00:00:00.000Z"`
-	timeLength = len(timeZeros)
+	timeForm   = `"0000-00-00T00:00:00.000Z"`
+	timeLength = len(timeForm)
 )
 
-// addDigits adds a number to zeros.
-func addDigits(zeros []byte, n int) {
-	for i := len(zeros) - 1; i >= 0 && n > 0; i-- {
-		zeros[i] += byte(n % 10)
-		n /= 10
-	}
+// setPair sets two digits to a number from 0 to 99.
+func setPair(b []byte, n int) {
+	_ = b[1]
+	b[0], b[1] = '0'+byte(n/10), '0'+byte(n%10)
 }
 
 // Prefix returns the JSON text of a location up to the id, with its quote.
