@@ -14,6 +14,8 @@ const (
 	defaultSettle = 2 * time.Second
 	// lagSteps is the maximum number of times that the run searches for an object that it created, within Options.Settle.
 	lagSteps = 20
+	// lagCount is a count that is large enough for the result of a search by name; further searches for the same object add their number.
+	lagCount = 100
 )
 
 // measureLag waits until a created object can be read and found by its name. If the target shows the object immediately or never, there is
@@ -21,7 +23,7 @@ const (
 func (s *session) measureLag(ctx context.Context, t *T, created *Created) {
 	start := s.opts.Now()
 	for step := range lagSteps + 1 {
-		if s.visible(ctx, t, created) {
+		if s.visible(ctx, t, created, step) {
 			if step > 0 {
 				s.lag = s.opts.Now().Sub(start)
 			}
@@ -33,12 +35,17 @@ func (s *session) measureLag(ctx context.Context, t *T, created *Created) {
 	}
 }
 
-// visible reports whether an object can be read and, unless the target does not support the filter, is found by its name.
-func (s *session) visible(ctx context.Context, t *T, c *Created) bool {
+// visible reports whether an object can be read and, unless the target does not support the filter, is found by its name. Later tries have
+// other values of count, because a cache may return the list without the object to each request with the same URL.
+func (s *session) visible(ctx context.Context, t *T, c *Created, try int) bool {
 	if t.Get(ctx, c.Path()).Status == http.StatusNotFound {
 		return false
 	}
-	found := t.Get(ctx, c.Collection, "filter", s.created.naming[c.Collection]+" eq "+strconv.Quote(c.name))
+	query := []string{"filter", s.created.naming[c.Collection] + " eq " + strconv.Quote(c.name)}
+	if try > 0 {
+		query = append(query, "count", strconv.Itoa(lagCount+try))
+	}
+	found := t.Get(ctx, c.Collection, query...)
 	return !found.OK() || found.Total() != 0 || slices.Contains(found.IDs(), c.ID)
 }
 

@@ -42,32 +42,39 @@ func (s *server) listTypes(r *request, types ...*resourceType) (*reply, error) {
 
 // urlQuery reads a query from the URL.
 func (s *server) urlQuery(r *request) (query, error) {
-	req := scim.SearchRequest{
-		Attributes:         r.params["attributes"],
-		ExcludedAttributes: r.params["excludedAttributes"],
-		SortBy:             r.params.Get("sortBy"),
-		SortOrder:          r.params.Get("sortOrder"),
+	var params [len(queryParams)][]string // most requests have few parameters, so a look at each costs less than a search for each name
+	for name, values := range r.params {
+		if i := slices.Index(queryParams[:], name); i >= 0 {
+			params[i] = values
+		}
 	}
-	for _, name := range []string{"filter", "startIndex", "count", "sortBy", "sortOrder", "cursor"} {
-		if len(r.params[name]) > 1 {
-			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s occurs more than once", name)
+	req := scim.SearchRequest{Attributes: params[paramAttributes], ExcludedAttributes: params[paramExcluded]}
+	for i, values := range params[:paramAttributes] {
+		if len(values) > 1 {
+			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s occurs more than once", queryParams[i])
 		}
 	}
 	var err error
-	if req.StartIndex, err = wholeParam(r, "startIndex"); err != nil {
+	if req.StartIndex, err = wholeParam("startIndex", params[paramStartIndex]); err != nil {
 		return query{}, err
 	}
-	if r.params.Has("cursor") {
-		req.Cursor = new(r.params.Get("cursor"))
+	if values := params[paramCursor]; values != nil {
+		req.Cursor = &values[0]
 	}
-	if req.Count, err = wholeParam(r, "count"); err != nil {
+	if req.Count, err = wholeParam("count", params[paramCount]); err != nil {
 		if req.Cursor != nil {
 			err = scim.Errorf(http.StatusBadRequest, scim.InvalidCount, "count is not a whole number")
 		}
 		return query{}, err
 	}
-	if r.params.Has("filter") {
-		req.Filter = r.params.Get("filter")
+	if values := params[paramSortBy]; values != nil {
+		req.SortBy = values[0]
+	}
+	if values := params[paramSortOrder]; values != nil {
+		req.SortOrder = values[0]
+	}
+	if values := params[paramFilter]; values != nil {
+		req.Filter = values[0]
 		if strings.TrimSpace(req.Filter) == "" {
 			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidFilter, "the filter is empty")
 		}
@@ -75,13 +82,27 @@ func (s *server) urlQuery(r *request) (query, error) {
 	return s.readQuery(&req)
 }
 
+// The parameters of a query in a URL (RFC 7644 section 3.4.2). Those before paramAttributes occur at most once.
+const (
+	paramFilter = iota
+	paramStartIndex
+	paramCount
+	paramSortBy
+	paramSortOrder
+	paramCursor
+	paramAttributes
+	paramExcluded
+)
+
+var queryParams = [...]string{"filter", "startIndex", "count", "sortBy", "sortOrder", "cursor", "attributes", "excludedAttributes"}
+
 // wholeParam reads an integer from the URL. It returns nil if the parameter is absent. It replaces a number outside the range of a 32-bit
 // integer by the minimum or maximum of that range.
-func wholeParam(r *request, name string) (*int, error) {
-	if !r.params.Has(name) {
+func wholeParam(name string, values []string) (*int, error) {
+	if values == nil {
 		return nil, nil
 	}
-	n, err := strconv.ParseInt(r.params.Get(name), 10, 32)
+	n, err := strconv.ParseInt(values[0], 10, 32)
 	if err != nil && n == 0 {
 		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s is not a whole number", name)
 	}

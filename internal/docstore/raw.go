@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/internal/sqldb/rowcache"
 )
 
 // Raw is a stored document that is not decoded.
@@ -162,24 +161,34 @@ var likeLiteral = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 var errEnd = errors.New("end of the page")
 
 // Query passes the documents of a page to the function take, until it returns false: the page then ends before that document.
-func (c Texts) Query(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (page RawPage, err error) {
+func (c Texts) Query(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error) {
 	t := c.t
 	cache := t.rows(q)
-	var at rowcache.Stamp
-	var unique []uniqueValue
-	keep := false
-	if id, u, ok := t.uniqueOf(query.Where); ok && cache != nil && query.Offset <= 0 && query.After == "" && query.From == nil {
-		found, err := t.recall(cache, id, u, columns{link: query.Link, longest: query.Longest}, func(r *row) error {
-			_, err := take(r.asRaw())
-			return err
-		})
-		if found {
-			return RawPage{}, t.wrap(err)
-		}
-		if at, keep = cache.Now(); u != nil {
-			unique = []uniqueValue{*u}
-		}
+	id, u, ok := t.uniqueOf(query.Where)
+	if !ok || cache == nil || query.Offset > 0 || query.After != "" || query.From != nil {
+		return t.queryTexts(ctx, q, query, nil, take)
 	}
+	found, err := t.recall(cache, id, u, columns{link: query.Link, longest: query.Longest}, func(r *row) error {
+		_, err := take(r.asRaw())
+		return err
+	})
+	if found {
+		return RawPage{}, t.wrap(err)
+	}
+	at, current := cache.Now()
+	if !current {
+		return t.queryTexts(ctx, q, query, nil, take)
+	}
+	var unique []uniqueValue
+	if u != nil {
+		unique = []uniqueValue{*u}
+	}
+	return t.queryTexts(ctx, q, query, func(r *row) { t.keep(cache, at, r, unique) }, take)
+}
+
+// queryTexts is Texts.Query without the cache. It calls keep, unless it is nil, for each row that it reads.
+func (t *table) queryTexts(ctx context.Context, q Reader, query RawQuery, keep func(*row),
+	take func(*Raw) (bool, error)) (page RawPage, err error) {
 	w, err := t.walk(query.erased())
 	if err != nil {
 		return page, t.wrap(err)
@@ -193,8 +202,8 @@ func (c Texts) Query(ctx context.Context, q Reader, query RawQuery, take func(*R
 	var d Raw
 	taken, stopped := 0, false
 	_, err = w.take(ctx, q, offset, query.Limit+1, func(r *row) error {
-		if keep {
-			t.keep(cache, at, r, unique)
+		if keep != nil {
+			keep(r)
 		}
 		page.More = taken == query.Limit
 		if !page.More {
