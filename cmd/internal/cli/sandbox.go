@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -195,7 +196,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())
 	}
-	started := collectOften()
+	started := collectOften(sandboxGC)
 	s, err := sandbox.Start(in.ctx, o)
 	started()
 	if errors.Is(err, sandbox.ErrNoBaseURL) {
@@ -261,7 +262,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())
 	}
-	started := collectOften()
+	started := collectOften(scimGC)
 	s, err := sandbox.ServeSCIM(in.ctx, o)
 	started()
 	if err != nil {
@@ -310,14 +311,23 @@ type server interface {
 	ReleaseMemory()
 }
 
-// startGC is GOGC during the start. With the default, garbage of the start is between the objects that remain, so that the runtime can
-// return less memory to the system: 5 MB less with the seed of the sandbox.
-const startGC = 25
+const (
+	// startGC is GOGC during the start. With the default, garbage of the start is between the objects that remain, so that the runtime can
+	// return less memory to the system: 5 MB less with the seed of the sandbox.
+	startGC = 25
+	// sandboxGC and scimGC are GOGC after the start, unless the environment sets it. A SCIM server has so few live objects that it takes
+	// only 5 MB more with 200, and 4 to 10 % less processor time.
+	sandboxGC = 100
+	scimGC    = 200
+)
 
-// collectOften sets GOGC for the start. The result restores it.
-func collectOften() (restore func()) {
+// collectOften sets GOGC for the start. The result sets it to after, or to the value of the environment.
+func collectOften(after int) (started func()) {
 	before := debug.SetGCPercent(startGC)
-	return func() { debug.SetGCPercent(before) }
+	if os.Getenv("GOGC") != "" {
+		after = before
+	}
+	return func() { debug.SetGCPercent(after) }
 }
 
 // settlingTime is the time after the start of a sandbox or SCIM server until ReleaseMemory is called. The engine works on pending changes
