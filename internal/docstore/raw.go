@@ -62,13 +62,14 @@ type Texts struct{ t *table }
 // TextsOf returns the Texts that reads a collection.
 func TextsOf(c Table) Texts { return Texts{c.core()} }
 
-// Get passes the document with the id to the function use. It returns ErrNotFound if there is none. longest is RawQuery.Longest.
+// Get passes the document with the id to the function use, until whose return the Raw is valid. It returns ErrNotFound if there is none.
+// longest is RawQuery.Longest.
 func (c Texts) Get(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error {
 	return c.t.getRowWith(ctx, q, id, columns{link: link, longest: longest}, func(r *row) error { return use(r.asRaw()) })
 }
 
-// GetMany passes the documents with the ids to the function use, in any order. The link, unless it is nil, is for Recall: documents that
-// are read one by one are cached with it.
+// GetMany passes the documents with the ids to the function use, in any order. The link, unless it is nil, is for RecallLinked: documents
+// that are read one by one are cached with it.
 func (c Texts) GetMany(ctx context.Context, q Reader, ids []string, link *Link, use func(*Raw) error) error {
 	return c.t.getRows(ctx, q, ids, link, func(r *row) error { return use(r.asRaw()) })
 }
