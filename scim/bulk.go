@@ -60,10 +60,13 @@ func (r *BulkRequest) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON writes the message.
-func (r BulkResponse) MarshalJSON() ([]byte, error) {
+func (r BulkResponse) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
+
+// AppendJSON appends the JSON encoding of the message to dst.
+func (r BulkResponse) AppendJSON(dst []byte) []byte {
 	o := message(BulkResponseMessage)
 	o.Set("Operations", bulkObjects(r.Operations))
-	return o.MarshalJSON()
+	return o.AppendJSON(dst)
 }
 
 // UnmarshalJSON reads the message; status may be a string or a number.

@@ -9,12 +9,17 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scimwright/scimwright/internal/processor"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // bulkWindow is the maximum number of operations of a bulk request that run concurrently. A store with group commit commits their changes
 // together.
 const bulkWindow = 128
+
+// sharedWindow is bulkWindow while other servers of the process have requests, too. Their requests wait for a processor after all
+// operations that are ready.
+const sharedWindow = 4
 
 // bulkMethods are the valid methods of an operation.
 var bulkMethods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
@@ -25,6 +30,7 @@ type bulkJob struct {
 	base string
 	ops  []*bulkOp
 	byID map[string]*bulkOp // the POST operations by bulkId
+	turn turn
 }
 
 // bulkOp is one operation of a bulk request.
@@ -51,7 +57,14 @@ func (s *server) bulk(r *request) (*reply, error) {
 		return nil, err
 	}
 	j := &bulkJob{s: s, base: r.base, byID: map[string]*bulkOp{}}
-	for _, o := range req.Operations {
+	if j.turn, err = s.turns.enterShared(r.Context()); err != nil {
+		return nil, err
+	}
+	defer j.turn.leave()
+	for i, o := range req.Operations {
+		if i%sharedWindow == 0 {
+			processor.Yield()
+		}
 		j.ops = append(j.ops, j.prepare(o))
 	}
 	for _, op := range j.ops {
@@ -66,12 +79,18 @@ func (s *server) bulk(r *request) (*reply, error) {
 		// The number of operations in a window is at most the number of further errors after which the request stops. With more operations, an
 		// operation could already have run when an earlier operation of the window stops the request.
 		most := bulkWindow
+		if j.turn.held() {
+			most = sharedWindow
+		}
 		if errorsLeft > 0 {
 			most = min(most, errorsLeft)
 		}
 		var window []*bulkUnit
 		window, pending = nextWindow(pending, most)
 		j.run(r.Context(), window)
+		if err := j.turn.yield(r.Context()); err != nil {
+			return nil, err
+		}
 		if err := r.Context().Err(); err != nil {
 			return nil, err
 		}
@@ -213,6 +232,7 @@ func (j *bulkJob) execute(ctx context.Context, op *bulkOp) *reply {
 // call runs the action of a method. It always returns a reply, also after an error or a panic.
 func (j *bulkJob) call(ctx context.Context, op *bulkOp, method, id string, data *scim.Object) (rep *reply) {
 	r := op.request(ctx, method)
+	r.inTurn = j.turn.held()
 	r.base, r.id, r.body = j.base, id, data
 	defer func() {
 		if value := recover(); value != nil {

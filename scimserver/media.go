@@ -52,18 +52,27 @@ func (s *server) readObject(r *request) (*scim.Object, error) {
 	if err := r.memory.reserve(r.Context(), decodedSize(body)); err != nil {
 		return nil, err
 	}
-	if len(body) > longBody {
-		leave, err := s.turns.enter(r.Context())
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
+	enter := s.turns.enterShared
+	switch {
+	case len(body) <= sharedBody:
+		return scim.Decode(body)
+	case len(body) > longBody:
+		enter = s.turns.enter
 	}
+	turn, err := enter(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer turn.leave()
 	return scim.Decode(body)
 }
 
-// longBody is the number of bytes of a body whose decoding is a long computation.
-const longBody = 256 << 10
+// Decoding a body of more than longBody bytes is a long computation. Decoding one of more than sharedBody is short, but see
+// turns.enterShared.
+const (
+	longBody   = 256 << 10
+	sharedBody = 16 << 10
+)
 
 // readable checks that the body is JSON in UTF-8. A request without a content type is accepted.
 func readable(h http.Header) error {

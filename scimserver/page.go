@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/scimwright/scimwright/internal/processor"
 	"github.com/scimwright/scimwright/internal/rawjson"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver/internal/splice"
@@ -30,6 +31,7 @@ type page struct {
 	// limit is the number of bytes that the resources of the page must not exceed, unless it has only one. Zero means no limit.
 	limit int64
 	large large // the large resource in the buffer; see readLarge
+	turn  turn  // while fill runs
 
 	// The places of the first and the last resource, for cursors.
 	marked      bool // places are needed
@@ -86,7 +88,7 @@ func (p *page) find(q *search, types []*resourceType) (total int, err error) {
 			plan := t.plan(p.query.projection)
 			o := RawOptions{Groups: ask.Groups, Longest: largeResource}
 			p.raw = &rawSource{t: t, plan: plan, next: RawQuery{Query: ask, RawOptions: o, Room: partRoom}}
-			total, exact, err := p.selectRaw()
+			total, exact, err := p.selectFirst()
 			if err != nil || exact {
 				return total, err
 			}
@@ -115,10 +117,17 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 	return out
 }
 
+// yieldResources is the number of resources after which fill lets other threads run.
+const yieldResources = 128
+
 // fill appends resources until the buffer has the size or a large resource, or the page is complete. A page has at most one large resource
 // in memory, and releases it before it waits for the memory of the next one, so that pages do not wait for each other. fill reports whether
 // the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
+	if p.turn, err = p.server.turns.enterShared(p.ctx); err != nil {
+		return false, err
+	}
+	defer p.turn.leave()
 	for len(p.out) < size && p.large.weight == 0 {
 		if len(p.queue) == 0 {
 			if err := p.refill(); err != nil {
@@ -139,6 +148,9 @@ func (p *page) fill(size int) (complete bool, err error) {
 			p.out, p.cuts = p.out[:begin], p.cuts[:cuts]
 			p.more = true
 			return true, p.mark()
+		}
+		if p.count%yieldResources == 0 {
+			processor.Yield()
 		}
 		p.queue = p.queue[1:]
 		p.bytes += int64(len(p.out)-begin) + cutSize(p.cuts[cuts:])
@@ -231,7 +243,7 @@ func (p *page) append(next *item) (kept bool, err error) {
 		if p.raw.plan.Whole() && !fits(res.raw.Size) {
 			return false, nil
 		}
-		if p.large, err = p.server.readLarge(p.ctx, next.t, &res.raw, false); err != nil {
+		if err := p.readLarge(next.t, &res.raw); err != nil {
 			return false, err
 		}
 	}
@@ -241,6 +253,16 @@ func (p *page) append(next *item) (kept bool, err error) {
 	}
 	p.out = out
 	return fits(int64(len(p.out)-begin) + cutSize(p.cuts[cuts:])), nil
+}
+
+// readLarge reads a large resource. It ends the turn meanwhile: the memory may belong to a request that waits for a turn.
+func (p *page) readLarge(t *resourceType, raw *Raw) (err error) {
+	p.turn.leave()
+	if p.large, err = p.server.readLarge(p.ctx, t, raw, false); err != nil {
+		return err
+	}
+	p.turn, err = p.server.turns.enterShared(p.ctx)
+	return err
 }
 
 // refill reads the next resources of the page.
@@ -272,6 +294,16 @@ func (p *page) refill() error {
 		}
 	}
 	return nil
+}
+
+// selectFirst is selectRaw in a turn.
+func (p *page) selectFirst() (total int, exact bool, err error) {
+	turn, err := p.server.turns.enterShared(p.ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer turn.leave()
+	return p.selectRaw()
 }
 
 // selectRaw reads the next part of the page by the store's index. exact is false if the store has no index for the query.
@@ -316,7 +348,12 @@ func (p *page) groupsOf(users []Raw) (map[string][]group, error) {
 func (p *page) exceeds(ask RawQuery, hits []hit) (bool, error) {
 	most := p.server.limits.MaxResponse
 	if p.raw != nil && (!p.raw.t.isGroup || !p.raw.plan.ShowsDerived()) {
+		turn, err := p.server.turns.enterShared(p.ctx)
+		if err != nil {
+			return false, err
+		}
 		size, err := p.server.raw.SizeRaw(p.ctx, ask.Query)
+		turn.leave()
 		if err != nil {
 			return false, err
 		}

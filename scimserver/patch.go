@@ -1,14 +1,30 @@
 package scimserver
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/scimwright/scimwright/internal/processor"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/patch"
 )
+
+// yieldSteps is the number of steps of a PATCH after which it lets other threads run.
+const yieldSteps = 8
+
+// interrupt returns a function that returns the error of the context, and lets other threads run from time to time.
+func interrupt(ctx context.Context) func() error {
+	steps := 0
+	return func() error {
+		if steps++; steps%yieldSteps == 0 {
+			processor.Yield()
+		}
+		return ctx.Err()
+	}
+}
 
 // manyOperations is the number of operations that may be a long computation.
 const manyOperations = 50
@@ -64,7 +80,18 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "%d operations exceed the limit of %d", n,
 			s.limits.MaxPatchOperations)
 	}
+	if len(req.Operations) > manyOperations && !r.inTurn {
+		turn, err := s.turns.enter(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer turn.leave()
+	}
+	step := interrupt(r.Context())
 	for _, op := range req.Operations {
+		if err := step(); err != nil {
+			return nil, err
+		}
 		p.Written = append(p.Written, writtenByOperation(op, t)...)
 	}
 	var scope memberScope
@@ -72,15 +99,8 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 		scope = patchScope(req, t)
 	}
 	rec, err := s.change(r, t, scope, isPlain(req), func(current *scim.Resource) (*scim.Resource, error) {
-		if len(req.Operations) > manyOperations {
-			leave, err := s.turns.enter(r.Context())
-			if err != nil {
-				return nil, err
-			}
-			defer leave()
-		}
 		next, _, err := patch.Apply(current, req, t.ResourceType, patch.Options{
-			Accept: s.accept, MaxOperations: s.limits.MaxPatchOperations, MaxWork: s.limits.MaxPatchWork, Interrupt: r.Context().Err,
+			Accept: s.accept, MaxOperations: s.limits.MaxPatchOperations, MaxWork: s.limits.MaxPatchWork, Interrupt: step,
 		})
 		return next, err
 	})

@@ -37,6 +37,7 @@ type request struct {
 	id     string       // the last path segment, if the route has an id
 	body   *scim.Object // the body, if it was read already
 	inBulk bool         // an operation of a bulk request, whose reply contains no resource
+	inTurn bool         // of a bulk request that has a turn
 	grant  Grant
 	memory *reservation
 }
@@ -121,6 +122,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
 	}
+	served.note(s)
 	x := &exchange{memory: reservation{own: s.memory, shared: s.shared}}
 	defer x.memory.release()
 	s.write(w, r, s.handle(r, x))

@@ -61,7 +61,7 @@ func (sc *scan) raw() (raw RawReader, members []member) {
 const scanPart = 500
 
 // scanRaw does the same as server.scan, and decodes only some members of the resources that may match.
-func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, after int64, leave *func()) ([]hit, int, error) {
+func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, after int64, turn *turn) ([]hit, int, error) {
 	text := make([]byte, 0, firstRead)
 	part := RawScan{Type: sc.t.Name, Filter: sc.filter, After: after, Limit: scanPart, Contains: containedText(sc.filter, sc.t)}
 	for {
@@ -94,7 +94,7 @@ func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, af
 		if n < scanPart || sc.done() {
 			return sc.result(), sc.total, nil
 		}
-		if *leave, err = sc.server.turns.yield(ctx, *leave); err != nil {
+		if err := turn.yield(ctx); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -232,13 +232,13 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 	if q.filter != nil {
 		sc.matcher = filter.NewMatcher(q.filter, t.ResourceType)
 	}
-	leave, err := s.turns.enter(ctx)
+	turn, err := s.turns.enter(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { leave() }()
+	defer turn.leave()
 	if raw, members := sc.raw(); raw != nil {
-		return sc.scanRaw(ctx, raw, members, begin, &leave)
+		return sc.scanRaw(ctx, raw, members, begin, &turn)
 	}
 	batch := make([]*Record, 0, scanBatch)
 	for rec, err := range s.store.Scan(ctx, t.Name, q.filter, begin) {
@@ -255,7 +255,7 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 			if batch = batch[:0]; sc.done() {
 				return sc.page, sc.total, nil
 			}
-			if leave, err = s.turns.yield(ctx, leave); err != nil {
+			if err := turn.yield(ctx); err != nil {
 				return nil, 0, err
 			}
 		}

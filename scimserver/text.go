@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/scimwright/scimwright/internal/processor"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver/internal/splice"
@@ -79,7 +80,13 @@ func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, group
 	if kept, ok := s.largeTexts.Get().(*[]byte); ok {
 		buf = *kept
 	}
+	turn, err := s.turns.enterShared(ctx)
+	if err != nil {
+		s.large.Release(l.weight)
+		return large{}, err
+	}
 	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, buf)
+	turn.leave()
 	if err != nil {
 		s.large.Release(l.weight)
 		return large{}, err
@@ -209,6 +216,13 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 		}
 	}
 	b.single = rawResource{t: t, plan: plan, projection: p, raw: raw}
+	if t.isGroup { // may have many members
+		turn, err := s.turns.enterShared(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer turn.leave()
+	}
 	return s.spliceReply(r, b, http.StatusOK, &b.single, tag)
 }
 
@@ -310,15 +324,29 @@ func cutSize(cuts []splice.Cut) (n int64) {
 func writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
 	from := 0
 	for _, c := range cuts {
-		if _, err := w.Write(text[from : c.At-offset]); err != nil {
+		if err := writePiece(w, text[from:c.At-offset]); err != nil {
 			return err
 		}
 		from = c.At - offset
-		if _, err := w.Write(c.Text); err != nil {
+		if err := writePiece(w, c.Text); err != nil {
 			return err
 		}
 	}
-	_, err := w.Write(text[from:])
+	return writePiece(w, text[from:])
+}
+
+// pieceSize is the number of bytes after which a write lets other threads run.
+const pieceSize = 256 << 10
+
+func writePiece(w io.Writer, text []byte) error {
+	for len(text) > pieceSize {
+		if _, err := w.Write(text[:pieceSize]); err != nil {
+			return err
+		}
+		text = text[pieceSize:]
+		processor.Yield()
+	}
+	_, err := w.Write(text)
 	return err
 }
 
@@ -394,10 +422,17 @@ func (s *server) appendGroup(ctx context.Context, dst []byte, res *rawResource) 
 	}
 }
 
+// yieldMembers is the number of members after which appendMembers lets other threads run.
+const yieldMembers = 512
+
 // appendMembers appends the members of a group as the database returns them.
 func (s *server) appendMembers(ctx context.Context, dst []byte, res *rawResource) ([]byte, error) {
 	var e splice.Element
+	n := 0
 	err := s.raw.EachMember(ctx, res.raw.ID, func(m *Member) error {
+		if n++; n%yieldMembers == 0 {
+			processor.Yield()
+		}
 		if e.Type != m.Type {
 			e.Type, e.Location = m.Type, res.origin.ofType(m.Type)
 		}

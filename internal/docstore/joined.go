@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/processor"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -81,6 +82,9 @@ func (w *walk) linkedSQL(documents, where string) string {
 // stepJoined does the same as step.
 func (w *walk) stepJoined(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
 	for read < n {
+		if read > 0 {
+			processor.Yield()
+		}
 		part := min(n-read, joinedRows)
 		var got int
 		var long bool

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unsafe"
+
+	"github.com/scimwright/scimwright/internal/processor"
 )
 
 // ErrStop is returned by the function of [Each] to end the reading. Each then returns nil.
@@ -148,6 +150,9 @@ func (tx *Tx) each(ctx context.Context, conn *sql.Conn, columns int, query strin
 	return tx.note(err)
 }
 
+// yieldRows is the number of rows after which reading lets other threads run.
+const yieldRows = 64
+
 // eachRow reads and closes the rows.
 func eachRow(ctx context.Context, rows driver.Rows, columns int, each func(row []driver.Value) error) (err error) {
 	defer func() {
@@ -156,7 +161,10 @@ func eachRow(ctx context.Context, rows driver.Rows, columns int, each func(row [
 		}
 	}()
 	row := make([]driver.Value, columns)
-	for {
+	for n := 1; ; n++ {
+		if n%yieldRows == 0 {
+			processor.Yield()
+		}
 		switch err := rows.Next(row); {
 		case errors.Is(err, io.EOF):
 			return nil

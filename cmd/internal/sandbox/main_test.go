@@ -24,6 +24,9 @@ import (
 // childVariable makes the test binary run as the scimwright command, so that tests can kill a real process.
 const childVariable = "SCIMWRIGHT_TEST_AS_COMMAND"
 
+// loadVariable makes the test binary send requests to the URL that it contains.
+const loadVariable = "SCIMWRIGHT_TEST_AS_LOAD"
+
 // The timeouts and the maximum backoff of these tests.
 const (
 	testCallTimeout = time.Second
@@ -37,6 +40,10 @@ func TestMain(m *testing.M) {
 		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
 		stop()
 		os.Exit(code)
+	}
+	if address := os.Getenv(loadVariable); address != "" {
+		sendLoad(address)
+		os.Exit(1)
 	}
 	together := 4
 	if raceDetector {

@@ -98,13 +98,13 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		"_txlock":          {"immediate"},
 		"_cache_size":      {strconv.Itoa(-writerCache)}, // negative: KiB, not pages
 	}
+	if err := registerVFS(); err != nil {
+		return nil, err
+	}
+	params.Set("vfs", bufferingVFS)
 	if o.NoSync {
 		params.Set("_synchronous", "OFF")
-	} else {
-		if err := registerBuffering(); err != nil {
-			return nil, err
-		}
-		params.Set("vfs", bufferingVFS)
+		params.Del("vfs")
 	}
 	writer, err := sql.Open("sqlite3", sqliteDSN(path, params))
 	if err != nil {
@@ -120,7 +120,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	}
 	params.Set("_cache_size", strconv.Itoa(-readerCache))
 	params.Set("_txlock", "deferred")
-	params.Del("vfs")
+	params.Set("vfs", yieldingVFS)
 	params.Set("_query_only", "on")
 	readers, err := sql.Open("sqlite3", sqliteDSN(path, params))
 	if err != nil {
@@ -130,6 +130,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	readers.SetMaxOpenConns(conns)
 	readers.SetMaxIdleConns(conns)
 	params.Set("_stmt_cache_size", "4")
+	params.Del("vfs")
 	checkpoints, err := sql.Open("sqlite3", sqliteDSN(path, params))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close())

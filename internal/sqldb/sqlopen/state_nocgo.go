@@ -13,6 +13,9 @@ func OpenState(string) (rowcache.Source, error) {
 	return nil, errors.New("sqlopen: the program was built without cgo")
 }
 
-const bufferingVFS = "scimwright-wal"
+const (
+	bufferingVFS = "scimwright-wal"
+	yieldingVFS  = "scimwright-read"
+)
 
-func registerBuffering() error { return errors.New("sqlopen: the program was built without cgo") }
+func registerVFS() error { return errors.New("sqlopen: the program was built without cgo") }

@@ -6,6 +6,12 @@ package sqlopen
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sched.h>
+static void yield_processor(void) { sched_yield(); }
+#else
+static void yield_processor(void) {} // as processor.Yield
+#endif
 
 typedef long long int64;
 typedef struct file file;
@@ -42,24 +48,30 @@ extern vfs *sqlite3_vfs_find(const char *name);
 extern int sqlite3_vfs_register(vfs*, int makeDefault);
 extern file *sqlite3_database_file_object(const char *wal);
 
-enum { OK = 0, ERROR = 1, OPEN_MAIN_DB = 0x100, OPEN_WAL = 0x80000, SHM_UNLOCK = 1, WRITE_LOCK = 0, BUFFER = 128 << 10 };
+enum { OK = 0, ERROR = 1, OPEN_MAIN_DB = 0x100, OPEN_WAL = 0x80000, SHM_UNLOCK = 1, WRITE_LOCK = 0 };
+enum { BUFFER = 128 << 10, YIELD_READS = 32 };
 
 // extra follows the file of the standard VFS in memory. The methods of the file are a copy, in which some are replaced.
 typedef struct extra extra;
 struct extra {
 	const struct methods *standard;
 	struct methods methods;
+
+	// Of a reader:
+	unsigned reads;
+
+	// Of the writer:
 	file *peer; // the WAL of a database, the database of a WAL
 
-	// Of a WAL:
+	// Of the WAL of the writer:
 	char *data;   // BUFFER bytes, from the first write on
 	int n;        // number of bytes that are not in the file yet
 	int64 offset; // of the first one of them in the file
 };
 
-static vfs *standard, buffering;
+static vfs *standard, writing, reading;
 
-static extra *of(file *f) { return (extra*)((char*)f + buffering.szOsFile - sizeof(extra)); }
+static extra *of(file *f) { return (extra*)((char*)f + writing.szOsFile - sizeof(extra)); }
 
 static int flush(file *f) {
 	extra *x = of(f);
@@ -125,17 +137,42 @@ static int databaseShmLock(file *f, int offset, int n, int flags) {
 	return x->standard->xShmLock(f, offset, n, flags);
 }
 
-static int openFile(vfs *v, const char *name, file *f, int flags, int *outFlags) {
-	int rc = standard->xOpen(standard, name, f, flags, outFlags);
-	if (rc != OK || !(flags & (OPEN_MAIN_DB | OPEN_WAL))) return rc;
+// readerRead reads a page. SQLite reads all pages of a large value in one call of Go.
+static int readerRead(file *f, void *data, int n, int64 offset) {
 	extra *x = of(f);
-	memset(x, 0, sizeof(extra));
-	x->standard = f->pMethods;
+	if (++x->reads % YIELD_READS == 0) yield_processor();
+	return x->standard->xRead(f, data, n, offset);
+}
+
+// openFile opens a file, and copies the methods of a database or of its WAL to x. x is NULL for other files.
+static int openFile(const char *name, file *f, int flags, int *outFlags, extra **x) {
+	int rc = standard->xOpen(standard, name, f, flags, outFlags);
+	*x = NULL;
+	if (rc != OK || !(flags & (OPEN_MAIN_DB | OPEN_WAL))) return rc;
+	*x = of(f);
+	memset(*x, 0, sizeof(extra));
+	(*x)->standard = f->pMethods;
 	switch (f->pMethods->iVersion) {
-	case 1: memcpy(&x->methods, f->pMethods, offsetof(struct methods, xShmMap)); break;
-	case 2: memcpy(&x->methods, f->pMethods, offsetof(struct methods, otherMethods[2])); break;
-	default: x->methods = *f->pMethods, x->methods.iVersion = 3; // that of the declaration above
+	case 1: memcpy(&(*x)->methods, f->pMethods, offsetof(struct methods, xShmMap)); break;
+	case 2: memcpy(&(*x)->methods, f->pMethods, offsetof(struct methods, otherMethods[2])); break;
+	default: (*x)->methods = *f->pMethods, (*x)->methods.iVersion = 3; // that of the declaration above
 	}
+	return rc;
+}
+
+static int openReader(vfs *v, const char *name, file *f, int flags, int *outFlags) {
+	extra *x;
+	int rc = openFile(name, f, flags, outFlags, &x);
+	if (x == NULL) return rc;
+	x->methods.xRead = readerRead;
+	f->pMethods = &x->methods;
+	return OK;
+}
+
+static int openWriter(vfs *v, const char *name, file *f, int flags, int *outFlags) {
+	extra *x;
+	int rc = openFile(name, f, flags, outFlags, &x);
+	if (x == NULL) return rc;
 	if (flags & OPEN_MAIN_DB) {
 		if (f->pMethods->iVersion == 1) return OK; // has no WAL
 		x->methods.xShmLock = databaseShmLock;
@@ -157,17 +194,22 @@ static int openFile(vfs *v, const char *name, file *f, int flags, int *outFlags)
 	return OK;
 }
 
-// register_buffering registers the VFS with a name.
-static int register_buffering(const char *name) {
+static int registerAs(vfs *v, const char *name, int (*open)(vfs*, const char*, file*, int, int*)) {
+	*v = *standard;
+	if (v->iVersion > 3) v->iVersion = 3;
+	v->pNext = NULL;
+	v->zName = name;
+	v->szOsFile = (standard->szOsFile + 7) / 8 * 8 + sizeof(extra);
+	v->xOpen = open;
+	return sqlite3_vfs_register(v, 0);
+}
+
+// register_files registers the two VFS with their names.
+static int register_files(const char *writer, const char *reader) {
 	standard = sqlite3_vfs_find(NULL);
 	if (!standard) return ERROR;
-	buffering = *standard;
-	if (buffering.iVersion > 3) buffering.iVersion = 3;
-	buffering.pNext = NULL;
-	buffering.zName = name;
-	buffering.szOsFile = (standard->szOsFile + 7) / 8 * 8 + sizeof(extra);
-	buffering.xOpen = openFile;
-	return sqlite3_vfs_register(&buffering, 0);
+	int rc = registerAs(&writing, writer, openWriter);
+	return rc != OK ? rc : registerAs(&reading, reader, openReader);
 }
 */
 import "C"
@@ -177,18 +219,22 @@ import (
 	"sync"
 )
 
-// bufferingVFS is the name of a VFS of SQLite that collects the writes to a WAL until SQLite syncs or reads the WAL. Without it, each page
-// of a commit is two system calls. It is only for connections with synchronous=FULL: they sync each commit before other connections and
-// processes may see it, so these find its pages in the file, and the commit is as durable as without the buffer. The buffer is empty
-// unless the connection holds the lock for writing.
-//
-// The declarations above are those of sqlite3.h. Its structures only grow at the end, and have another iVersion then.
-const bufferingVFS = "scimwright-wal"
+// Names of VFS of SQLite, which have other methods than the standard VFS for some functions of a database and its WAL. The declarations
+// above are those of sqlite3.h. Its structures only grow at the end, and have another iVersion then.
+const (
+	// bufferingVFS collects the writes to a WAL until SQLite syncs or reads the WAL. Without it, each page of a commit is two system calls. It
+	// is only for connections with synchronous=FULL: they sync each commit before other connections and processes may see it, so these find
+	// its pages in the file, and the commit is as durable as without the buffer. The buffer is empty unless the connection holds the lock for
+	// writing.
+	bufferingVFS = "scimwright-wal"
+	// yieldingVFS lets other threads run after each 32 pages that it reads, as processor.Yield. It is for readers.
+	yieldingVFS = "scimwright-read"
+)
 
-// registerBuffering registers the VFS.
-var registerBuffering = sync.OnceValue(func() error {
-	if rc := C.register_buffering(C.CString(bufferingVFS)); rc != C.OK { // the name is never freed, like the VFS
-		return fmt.Errorf("sqlopen: the VFS %s cannot be registered: SQLite error %d", bufferingVFS, int(rc))
+// registerVFS registers both VFS.
+var registerVFS = sync.OnceValue(func() error {
+	if rc := C.register_files(C.CString(bufferingVFS), C.CString(yieldingVFS)); rc != C.OK { // the names are never freed, like the VFS
+		return fmt.Errorf("sqlopen: the VFS %s and %s cannot be registered: SQLite error %d", bufferingVFS, yieldingVFS, int(rc))
 	}
 	return nil
 })
