@@ -270,7 +270,7 @@ var topics = []topic{
 	{id: "operations-object", evidence: "a PATCH in which Operations is absent or not an array is accepted", when: failed, checks: []string{
 		"body.patch", "patch.no-operations"}},
 	{id: "array-as-text", evidence: "an array is accepted as the value of a string " +
-		"attribute", when: failed, min: 1, checks: []string{"patch.wrong-type-text"}},
+		"attribute", when: failed, min: 1, checks: []string{"patch.wrong-type-list"}},
 	{id: "removal-scim-type", evidence: "the scimType of the rejected removal of a required attribute is " +
 		"wrong", when: keyword, min: 1, checks: []string{
 		"patch.remove-required"}},

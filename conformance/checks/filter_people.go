@@ -192,6 +192,9 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 		return false
 	}
 	if !filterServed(t, res, "GET /Users?filter="+filter) {
+		if match := comparison.FindStringSubmatch(strings.TrimPrefix(r.filter, scope)); match != nil && subAttribute.MatchString(match[1]) {
+			blockedIfAbsentFails(ctx, t)
+		}
 		return true
 	}
 	want, got := sorted(strings.Fields(r.want)...), labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200"))
@@ -219,6 +222,9 @@ func filterRequired(t *T, res *conformance.Response, request string) {
 		t.Stop()
 	}
 }
+
+// subAttribute matches the name of a sub-attribute of the core schema in a filter.
+var subAttribute = regexp.MustCompile(`^\w+\.[\w$]+$`)
 
 // singleEq matches a filter with one comparison by eq.
 var singleEq = regexp.MustCompile(`^[\w:.$-]+ eq \S.*$`)

@@ -250,6 +250,7 @@ var filterTypes = slices.Concat(
 	},
 	filterDates,
 	filterCommon,
+	filterAbsent,
 )
 
 // unordered returns a check that the target rejects an order operator (gt, ge, lt or le) on an attribute whose type has no order.

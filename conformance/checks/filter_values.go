@@ -3,6 +3,7 @@ package checks
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -439,6 +440,9 @@ func filterGroupMembers(ctx context.Context, t *T) {
 			continue
 		}
 		answered = true
+		if res.Status >= http.StatusBadRequest {
+			blockedIfAbsentFails(ctx, t)
+		}
 		filterRequired(t, res, "GET /Groups?filter="+filter)
 		t.Expect("ids of the groups found by "+filter, []string{g.ID}, res.IDs())
 	}

@@ -126,6 +126,11 @@ var memberChanges = func() []check {
 		[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
 			return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"), id("ben"))}}
 		}, true}.check()
+	stored := repeated.Run
+	repeated.Run = func(ctx context.Context, t *T) {
+		blockedIfRepeatedMembersStored(ctx, t)
+		stored(ctx, t)
+	}
 	repeated.Why = "A client that counts the members, or that removes one of them by its value, has another result than the server."
 	repeated.Fix = "Remove repeated values from the new list before storing it, or return 400."
 	qualified := slices.IndexFunc(out, func(c check) bool { return c.ID == "groups.patch-core-urn" })
@@ -133,6 +138,19 @@ var memberChanges = func() []check {
 		"start a sub-attribute. Then handle the operation in the same way as with the path members."
 	return append(out, repeated)
 }()
+
+// blockedIfRepeatedMembersStored blocks the check if the target also stores a member twice that a POST lists twice, which
+// groups.repeated-members reports.
+func blockedIfRepeatedMembersStored(ctx context.Context, t *T) {
+	t.BlockedIf(func() string {
+		u := t.CreateUser(ctx, "twin", nil)
+		g := t.CreateGroup(ctx, "twins", doc{"members": memberList(u.ID, u.ID)})
+		if len(membersOf(ctx, t, g.Path())) < 2 {
+			return ""
+		}
+		return "a member that appears twice in a POST is stored twice, which groups.repeated-members reports"
+	})
+}
 
 var groupMembers = []check{
 	{
@@ -611,6 +629,9 @@ func groupsFindByMember(ctx context.Context, t *T) {
 	if res.Declines() {
 		t.Inform("status of "+res.Name+" with a filter on members.value", "200", res.Status)
 		return
+	}
+	if res.Status >= 400 {
+		blockedIfAbsentFails(ctx, t)
 	}
 	filterRequired(t, res, res.Name+" with a filter on members.value")
 	t.Expect("ids of the groups of a member", []string{g.ID}, res.IDs())

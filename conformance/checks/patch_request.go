@@ -142,7 +142,7 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.wrong-type",
-		Title:        "A PATCH that replaces name with a string is rejected with 400 and does not change name",
+		Title:        "A PATCH with a value of the wrong type, such as a string as name, is rejected with 400 and changes nothing",
 		Requirements: reqs("RFC7644-3.5.2-34"),
 		Level:        must,
 		Needs:        patches,

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -42,6 +44,9 @@ func views(id, title string, level conformance.Level, requirements []string, why
 				if len(v.query) > 0 && v.query[0] == "attributes" {
 					blockedIfPartsRejected(ctx, t, user.Path(), v.query[1])
 				}
+				if id == "unknown-only" {
+					blockedIfUnknownRejected(ctx, t, user.Path())
+				}
 				res := t.Get(ctx, user.Path(), v.query...)
 				asked := "with " + queryText(v.query)
 				t.Require("status of "+res.Name+" "+asked, 200, res.Status)
@@ -72,6 +77,17 @@ func views(id, title string, level conformance.Level, requirements []string, why
 			}
 		},
 	}
+}
+
+// blockedIfUnknownRejected blocks the check if the target rejects an unknown name beside a known one, which projection.unknown-name reports.
+func blockedIfUnknownRejected(ctx context.Context, t *T, path string) {
+	t.BlockedIf(func() string {
+		if res := t.Get(ctx, path, "attributes", "userName,scimconfNoSuchAttribute"); res.Status != http.StatusOK {
+			return fmt.Sprintf("GET of a user with a known and an unknown name in attributes returned %d, which projection.unknown-name reports",
+				res.Status)
+		}
+		return ""
+	})
 }
 
 // idAlone are the attributes of which projection.id-alone reports that the target returns them although attributes names only id.

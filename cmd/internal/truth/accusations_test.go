@@ -46,6 +46,10 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 			"filter.multi-valued-eq": conformance.Fail, "filter.multi-valued-sw": conformance.Skip, "filter.value-path-co": conformance.Skip,
 			"filter.sub-attribute-eq": conformance.Pass,
 		}, map[string]string{"filter.multi-valued-eq": "400 with scimType invalidValue"}},
+		{"filter.absent-parent-fails", []string{"filter", "groups"}, map[string]conformance.Outcome{
+			"filter.user-without-attribute": conformance.Fail, "filter.multi-valued-eq": conformance.Skip, "filter.certificates": conformance.Skip,
+			"filter.group-members": conformance.Skip, "groups.find-by-member": conformance.Skip, "filter.sub-attribute-eq": conformance.Pass,
+		}, nil},
 		{"filter.refused-later", []string{"filter"}, map[string]conformance.Outcome{"filter.sub-attribute-eq": conformance.Fail},
 			map[string]string{"filter.sub-attribute-eq": "as for the same filter with other operands"}},
 		{"filter.display-name-exact", []string{"filter"}, map[string]conformance.Outcome{

@@ -31,7 +31,7 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 				"patch.filter-brackets patch.urn-value-path patch.replace-value-path-same"},
 		"patch.remove-needs-value":        {"patch.remove-external-id patch.remove-simple", "patch.remove-required patch.remove-read-only"},
 		"patch.deactivation-refused":      {"patch.deactivate", "patch.inactive-stays"},
-		"patch.list-unwrapped":            {"patch.wrong-type-text", "patch.wrong-type"},
+		"patch.list-unwrapped":            {"patch.wrong-type-list", "patch.wrong-type patch.wrong-type-text"},
 		"patch.add-needs-array":           {"patch.add-object", "patch.add-multi-valued"},
 		"patch.absent-operation-replaces": {"patch.absent-operation", "patch.unknown-operation patch.empty-operation"},
 		"patch.empty-operation-replaces":  {"patch.empty-operation", "patch.unknown-operation patch.absent-operation"},

@@ -13,10 +13,18 @@ import (
 type Filter interface {
 	// String returns the filter with the minimum of parentheses.
 	String() string
-	// match reports whether a resource satisfies the filter. If exact is set, strings of attributes whose schema omits caseExact are compared
-	// case-sensitively, otherwise case-insensitively.
-	match(o *scim.Object, exact bool) bool
+	// match reports whether a resource satisfies the filter.
+	match(o *scim.Object, c letterCase) bool
 }
+
+// letterCase is a way to compare strings.
+type letterCase int
+
+const (
+	asDeclared      letterCase = iota // by caseExact of the schema, and case-insensitively if the schema omits it
+	exactIfOmitted                    // by caseExact of the schema, and case-sensitively if the schema omits it
+	alwaysSensitive                   // case-sensitively
+)
 
 // A Name is an attribute or a sub-attribute with its spelling in a filter.
 type Name struct {
@@ -69,9 +77,10 @@ func (c Condition) String() string {
 	return c.Name.Text + " " + op + " " + string(scim.AppendValue(nil, c.Operand))
 }
 
-func (c Condition) match(o *scim.Object, exact bool) bool {
+func (c Condition) match(o *scim.Object, letters letterCase) bool {
 	leaf := c.Name.leaf()
-	if leaf.CaseStated {
+	exact := letters != asDeclared
+	if leaf.CaseStated && letters != alwaysSensitive {
 		exact = leaf.CaseExact
 	}
 	return slices.ContainsFunc(c.Name.values(o), func(v any) bool { return compare(c.Operator, leaf.Kind, v, c.Operand, exact) })
@@ -170,9 +179,9 @@ func (j Junction) String() string {
 	return strings.Join(parts, " "+word+" ")
 }
 
-func (j Junction) match(o *scim.Object, exact bool) bool {
+func (j Junction) match(o *scim.Object, c letterCase) bool {
 	for _, p := range j.Parts {
-		if p.match(o, exact) != (j.Word == "and") {
+		if p.match(o, c) != (j.Word == "and") {
 			return j.Word == "or"
 		}
 	}
@@ -190,7 +199,7 @@ type Not struct{ Filter Filter }
 
 func (n Not) String() string { return "not (" + n.Filter.String() + ")" }
 
-func (n Not) match(o *scim.Object, exact bool) bool { return !n.Filter.match(o, exact) }
+func (n Not) match(o *scim.Object, c letterCase) bool { return !n.Filter.match(o, c) }
 
 // A ValuePath matches a resource if a single element of a multi-valued attribute satisfies the inner filter.
 type ValuePath struct {
@@ -200,17 +209,20 @@ type ValuePath struct {
 
 func (p ValuePath) String() string { return p.Name.Text + "[" + p.Inner.String() + "]" }
 
-func (p ValuePath) match(o *scim.Object, exact bool) bool {
-	return slices.ContainsFunc(elements(p.Name.Attribute.Of(o)), func(e any) bool { return p.Inner.match(object(e), exact) })
+func (p ValuePath) match(o *scim.Object, c letterCase) bool {
+	return slices.ContainsFunc(elements(p.Name.Attribute.Of(o)), func(e any) bool { return p.Inner.match(object(e), c) })
 }
 
 // Matches reports whether a resource satisfies a filter.
-func Matches(f Filter, o *scim.Object) bool { return f.match(o, false) }
+func Matches(f Filter, o *scim.Object) bool { return f.match(o, asDeclared) }
+
+// MatchesSensitively does the same for a target that compares all strings case-sensitively.
+func MatchesSensitively(f Filter, o *scim.Object) bool { return f.match(o, alwaysSensitive) }
 
 // Unambiguous reports whether the schemas determine which resources satisfy a filter: for attributes without caseExact, case-sensitive and
 // case-insensitive comparison must give the same result.
 func Unambiguous(f Filter, population []*scim.Object) bool {
-	return !slices.ContainsFunc(population, func(o *scim.Object) bool { return f.match(o, false) != f.match(o, true) })
+	return !slices.ContainsFunc(population, func(o *scim.Object) bool { return f.match(o, asDeclared) != f.match(o, exactIfOmitted) })
 }
 
 // Within returns the filter f restricted to objects whose carrier starts with a prefix. If f is an or and spread is set, Within adds the

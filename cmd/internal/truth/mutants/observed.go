@@ -3,6 +3,7 @@ package mutants
 import (
 	"crypto/rand"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ func withUserName(o *scim.Object) {
 
 // displayNameEquals matches a filter that compares displayName with a string.
 var displayNameEquals = regexp.MustCompile(`^displayName eq "([^"\\]*)"$`)
+
+// parentOfSub matches a comparison of a sub-attribute of the core schema in a filter, and the name of its attribute.
+var parentOfSub = regexp.MustCompile(`(?:^|[ (])([A-Za-z0-9]+)\.[\w$]+ (?:eq|ne|co|sw|ew|gt|ge|lt|le) `)
 
 // failures returns the number of failed operations in a bulk response.
 func failures(o *scim.Object) int {
@@ -100,6 +104,20 @@ var observed = []Mutant{
 		instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "emails") {
 				without := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "filter=not+(emails+pr)&count=1", nil))
+				if n, _ := without.object().Get("totalResults"); !scim.Equal(n, jsonInteger(0)) {
+					return failure(400, scim.InvalidValue)
+				}
+			}
+			return serve(next, r)
+		})},
+	{"filter.absent-parent-fails", "a filter on a sub-attribute is rejected with 400 invalidValue if an object lacks the attribute",
+		instead(with(either(listUsers, listGroups), "filter"), func(next http.Handler, r *http.Request) *reply {
+			if m := parentOfSub.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil {
+				absent := "not (" + m[1] + " pr)"
+				if strings.HasSuffix(r.URL.Path, "/Users") {
+					absent += ` and not (userName sw "owner")` // the owner of the token has only a userName
+				}
+				without := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "count=1&filter="+url.QueryEscape(absent), nil))
 				if n, _ := without.object().Get("totalResults"); !scim.Equal(n, jsonInteger(0)) {
 					return failure(400, scim.InvalidValue)
 				}
