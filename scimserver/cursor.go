@@ -173,7 +173,7 @@ func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (re
 		previousText, err = s.seal(previous, bound)
 		return nextText, previousText, err
 	}
-	return &reply{status: http.StatusOK, list: l}, nil
+	return l.asReply(), nil
 }
 
 func (s *server) seal(c *cursor, bound []byte) (string, error) {

@@ -18,7 +18,7 @@ type listing struct {
 	startIndex int  // 0 with cursors
 	complete   bool // the buffer has all resources
 	neighbors  func() (next, previous string, err error)
-	reply      reply // with this list
+	reply      reply // see asReply
 }
 
 // listHead is the space in the buffer before the resources, in which the head of the list is written when the page is complete.
@@ -78,8 +78,13 @@ func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep
 			}
 		}
 	}
+	return l.asReply(), nil
+}
+
+// asReply returns the response with the list.
+func (l *listing) asReply() *reply {
 	l.reply = reply{status: http.StatusOK, list: l}
-	return &l.reply, nil
+	return &l.reply
 }
 
 // head appends the start of the list up to the resources.

@@ -112,7 +112,7 @@ func (s *server) authenticate(r *http.Request) (Grant, error) {
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
-	if len(values) > 1 || scheme != "Bearer" && !strings.EqualFold(scheme, "Bearer") || token == "" {
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return Grant{}, &authError{detail: "the Authorization header must contain exactly one bearer token"}
 	}
 	grant, err := s.tokens.VerifyToken(r.Context(), token)

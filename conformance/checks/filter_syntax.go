@@ -41,8 +41,8 @@ func broken(id, what, requirement string, level conformance.Level, filters ...st
 	}
 }
 
-// blockedIfRestIgnored blocks the check of an error in a part of a filter that a target may not read: if the target accepts a filter with an
-// error after its only condition. filter.invalid-syntax reports that.
+// blockedIfRestIgnored blocks the check of an error in a part of a filter that a target may not read: if the target accepts a filter with
+// an error after its only condition. filter.invalid-syntax reports that.
 func blockedIfRestIgnored(ctx context.Context, t *T) {
 	t.BlockedIf(func() string {
 		const filter = `userName eq "a")`

@@ -186,7 +186,8 @@ func (g typePopulation) reportFilter(ctx context.Context, t *T, q testFilter, h 
 	}
 	t.About(h.res)
 	want := g.predicted(f, oracle.Matches)
-	suffix := " by " + f.String() + repeatHint(t, "oracle.filter")
+	hint := repeatHint(t, "oracle.filter")
+	suffix := " by " + f.String() + hint
 	g.blockIfKnown(ctx, t, f, h)
 	if !t.Expect("status of GET "+g.td.endpoint+suffix, 200, h.res.Status) {
 		return
@@ -197,7 +198,8 @@ func (g typePopulation) reportFilter(ctx context.Context, t *T, q testFilter, h 
 			differing = append(differing, g.td.name+"/"+label)
 		}
 	}
-	if t.Expect(g.td.name+"s found by "+f.String()+sentValues(t, topAttributes(f.String()), differing...)+repeatHint(t, "oracle.filter"), want, h.found) {
+	values := sentValues(t, topAttributes(f.String()), differing...)
+	if t.Expect(g.td.name+"s found by "+f.String()+values+hint, want, h.found) {
 		t.Expect("totalResults"+suffix, len(want), value(h.res.Object(), "totalResults"))
 	}
 }
@@ -247,7 +249,7 @@ func (g typePopulation) sensitive(ctx context.Context, t *T) string {
 			return t.Get(ctx, g.td.endpoint, "filter", g.td.carrier+" eq "+quote(operand)).IDs()
 		}
 		if !slices.Contains(filter(upper), g.objects[label].ID) && slices.Contains(filter(name), g.objects[label].ID) {
-			return "the target compares " + g.td.carrier + " case-sensitively, which the checks of letter case report"
+			return "the target compares " + g.td.carrier + " case-sensitively, which filter.case-insensitive-values or groups.find-ignores-case reports"
 		}
 		return ""
 	}

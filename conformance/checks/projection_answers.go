@@ -297,8 +297,8 @@ func projectionBoth(ctx context.Context, t *T) {
 	}
 }
 
-// narrow records a finding if the response to a request with attributes=displayName lacks displayName, or if it has userName, name, emails or
-// active. It ignores those that a GET of the user with attributes=id returns as well, which projection.id-alone reports.
+// narrow records a finding if the response to a request with attributes=displayName lacks displayName, or if it has userName, name, emails
+// or active. It ignores those that a GET of the user with attributes=id returns as well, which projection.id-alone reports.
 func narrow(ctx context.Context, t *T, what, path string, res *conformance.Response) {
 	o := res.Object()
 	t.Holds(has(o, "displayName"), what, "displayName", o)

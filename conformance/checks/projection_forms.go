@@ -79,7 +79,8 @@ func views(id, title string, level conformance.Level, requirements []string, why
 	}
 }
 
-// blockedIfUnknownRejected blocks the check if the target rejects an unknown name beside a known one, which projection.unknown-name reports.
+// blockedIfUnknownRejected blocks the check if the target rejects a known name together with an unknown one, which projection.unknown-name
+// reports.
 func blockedIfUnknownRejected(ctx context.Context, t *T, path string) {
 	t.BlockedIf(func() string {
 		if res := t.Get(ctx, path, "attributes", "userName,scimconfNoSuchAttribute"); res.Status != http.StatusOK {

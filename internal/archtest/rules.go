@@ -34,6 +34,7 @@ var Rules = []Rule{
 	{Package: "internal/seal", StdlibOnly: true,
 		Why: "the management API and the sandbox encrypt secrets at rest in the same way, and the cipher does not depend on what it encrypts"},
 	{Package: "internal/rawjson", StdlibOnly: true, Why: "stored JSON text is scanned without decoding it, by stores and by servers"},
+	{Package: "internal/processor", StdlibOnly: true, Why: "the database layer, stores and servers divide the processors in the same way"},
 	{Package: "internal/uuid", StdlibOnly: true, Why: "stores and the server create ids of the same form"},
 	{Package: "internal/errtext", Why: "the formatting of errors does not depend on the package that returns them"},
 	{Package: "internal/outage", StdlibOnly: true, Why: "servers recognize the error of a database without its driver or store"},
@@ -51,12 +52,16 @@ var Rules = []Rule{
 		Why: "temporary databases depend only on the database layer"},
 	{Package: "internal/sqldb/rowcache", StdlibOnly: true,
 		Why: "the cache proves by a state and by keys that rows are current; it depends neither on the database nor on the form of the rows"},
-	{Package: "internal/sqldb/...", May: []string{"internal/sqldb", "internal/sqldb/rowcache"}, Tests: []string{"internal/sqldb/..."},
-		Why: "the database layer does not depend on the stored data"},
+	{Package: "internal/sqldb/...", May: []string{"internal/processor", "internal/sqldb", "internal/sqldb/rowcache"},
+		Tests: []string{"internal/sqldb/..."},
+		Why:   "the database layer does not depend on the stored data"},
 	{Package: "internal/enginestore", May: []string{"engine", "engine/sqlstore", "internal/sqldb"},
 		Why: "the package connects the engine's store to the single writer of an internal/sqldb database"},
 	{Package: "internal/docstore/...",
-		May:   []string{"internal/docstore", "internal/sqldb", "internal/sqldb/rowcache", "internal/uuid", "scim", "scim/filter", "scim/schema"},
+		May: []string{
+			"internal/docstore", "internal/processor", "internal/sqldb", "internal/sqldb/rowcache", "internal/uuid", "scim", "scim/filter",
+			"scim/schema",
+		},
 		Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "document storage does not depend on the packages that store documents; filters are the only shared language"},
 
@@ -193,7 +198,9 @@ var Rules = []Rule{
 		Tests: append([]string{"scimserver/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the only part of the server that depends on a database"},
 	{Package: "scimserver/...",
-		May:   []string{"scimserver/...", "scim/...", "internal/outage", "internal/rawjson", "internal/similar", "internal/uuid"},
+		May: []string{
+			"scimserver/...", "scim/...", "internal/outage", "internal/processor", "internal/rawjson", "internal/similar", "internal/uuid",
+		},
 		Tests: append([]string{"internal/docstore", "internal/scimstore", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the reference server is embedded with any store and must not depend on its clients"},
 

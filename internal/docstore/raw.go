@@ -166,25 +166,24 @@ func (c Texts) Query(ctx context.Context, q Reader, query RawQuery, take func(*R
 	t := c.t
 	cache := t.rows(q)
 	id, u, ok := t.uniqueOf(query.Where)
-	if !ok || cache == nil || query.Offset > 0 || query.After != "" || query.From != nil {
-		return t.queryTexts(ctx, q, query, nil, take)
+	var keep func(*row)
+	if ok && cache != nil && query.Offset == 0 && query.After == "" && query.From == nil {
+		found, err := t.recall(cache, id, u, columns{link: query.Link, longest: query.Longest}, func(r *row) error {
+			_, err := take(r.asRaw())
+			return err
+		})
+		if found {
+			return RawPage{}, t.wrap(err)
+		}
+		if at, current := cache.Now(); current {
+			var unique []uniqueValue
+			if u != nil {
+				unique = []uniqueValue{*u}
+			}
+			keep = func(r *row) { t.keep(cache, at, r, unique) }
+		}
 	}
-	found, err := t.recall(cache, id, u, columns{link: query.Link, longest: query.Longest}, func(r *row) error {
-		_, err := take(r.asRaw())
-		return err
-	})
-	if found {
-		return RawPage{}, t.wrap(err)
-	}
-	at, current := cache.Now()
-	if !current {
-		return t.queryTexts(ctx, q, query, nil, take)
-	}
-	var unique []uniqueValue
-	if u != nil {
-		unique = []uniqueValue{*u}
-	}
-	return t.queryTexts(ctx, q, query, func(r *row) { t.keep(cache, at, r, unique) }, take)
+	return t.queryTexts(ctx, q, query, keep, take)
 }
 
 // queryTexts is Texts.Query without the cache. It calls keep, unless it is nil, for each row that it reads.

@@ -695,7 +695,6 @@ func active(r *scim.Resource) bool {
 		return v
 	case string:
 		return !strings.EqualFold(v, "false")
-	default:
-		return true
 	}
+	return true
 }
