@@ -249,7 +249,8 @@ func (g typePopulation) sensitive(ctx context.Context, t *T) string {
 			return t.Get(ctx, g.td.endpoint, "filter", g.td.carrier+" eq "+quote(operand)).IDs()
 		}
 		if !slices.Contains(filter(upper), g.objects[label].ID) && slices.Contains(filter(name), g.objects[label].ID) {
-			return "the target compares " + g.td.carrier + " case-sensitively, which filter.case-insensitive-values or groups.find-ignores-case reports"
+			return "the target compares " + g.td.carrier +
+				" case-sensitively, which filter.case-insensitive-values or groups.find-ignores-case reports"
 		}
 		return ""
 	}
