@@ -41,7 +41,7 @@ type absentResult struct {
 // filterBesideAbsent sends a filter on name.familyName that finds a new user, creates a user without name, and sends the filter again. The
 // response is the second one.
 func filterBesideAbsent(ctx context.Context, t *T) absentResult {
-	family := t.Prefix() + "Beside"
+	family := t.Prefix() + "Named"
 	u := t.CreateUser(ctx, "beside", doc{"name": doc{"familyName": family, "givenName": "Given"}})
 	a := absentResult{filter: "name.familyName eq " + quote(family), want: []string{u.ID}}
 	first := t.Get(ctx, "/Users", "filter", a.filter)
