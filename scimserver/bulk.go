@@ -21,6 +21,9 @@ const bulkWindow = 128
 // operations that are ready.
 const sharedWindow = 4
 
+// yieldOperations is the number of operations after which their preparation lets other threads run.
+const yieldOperations = 4
+
 // bulkMethods are the valid methods of an operation.
 var bulkMethods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
@@ -62,7 +65,7 @@ func (s *server) bulk(r *request) (*reply, error) {
 	}
 	defer j.turn.leave()
 	for i, o := range req.Operations {
-		if i%sharedWindow == 0 {
+		if i%yieldOperations == 0 {
 			processor.Yield()
 		}
 		j.ops = append(j.ops, j.prepare(o))

@@ -193,7 +193,7 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 	}
 	if !filterServed(t, res, "GET /Users?filter="+filter) {
 		if match := comparison.FindStringSubmatch(strings.TrimPrefix(r.filter, scope)); match != nil && subAttribute.MatchString(match[1]) {
-			blockedIfAbsentFails(ctx, t)
+			blockedIfAbsentFails(ctx, t, res)
 		}
 		return true
 	}

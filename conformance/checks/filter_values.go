@@ -3,7 +3,6 @@ package checks
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -440,9 +439,7 @@ func filterGroupMembers(ctx context.Context, t *T) {
 			continue
 		}
 		answered = true
-		if res.Status >= http.StatusBadRequest {
-			blockedIfAbsentFails(ctx, t)
-		}
+		blockedIfAbsentFails(ctx, t, res)
 		filterRequired(t, res, "GET /Groups?filter="+filter)
 		t.Expect("ids of the groups found by "+filter, []string{g.ID}, res.IDs())
 	}

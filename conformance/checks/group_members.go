@@ -630,9 +630,7 @@ func groupsFindByMember(ctx context.Context, t *T) {
 		t.Inform("status of "+res.Name+" with a filter on members.value", "200", res.Status)
 		return
 	}
-	if res.Status >= 400 {
-		blockedIfAbsentFails(ctx, t)
-	}
+	blockedIfAbsentFails(ctx, t, res)
 	filterRequired(t, res, res.Name+" with a filter on members.value")
 	t.Expect("ids of the groups of a member", []string{g.ID}, res.IDs())
 }

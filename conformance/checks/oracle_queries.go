@@ -192,13 +192,11 @@ func (g typePopulation) reportFilter(ctx context.Context, t *T, q testFilter, h 
 	if !t.Expect("status of GET "+g.td.endpoint+suffix, 200, h.res.Status) {
 		return
 	}
-	var differing []string
-	for _, label := range g.labels() {
-		if slices.Contains(want, label) != slices.Contains(h.found, label) {
-			differing = append(differing, g.td.name+"/"+label)
-		}
+	wrong := sorted(differing(want, h.found)...)
+	for i, label := range wrong {
+		wrong[i] = g.td.name + "/" + label
 	}
-	values := sentValues(t, topAttributes(f.String()), differing...)
+	values := sentValues(t, topAttributes(f.String()), wrong...)
 	if t.Expect(g.td.name+"s found by "+f.String()+values+hint, want, h.found) {
 		t.Expect("totalResults"+suffix, len(want), value(h.res.Object(), "totalResults"))
 	}

@@ -61,9 +61,9 @@ func BenchmarkNeighbor(b *testing.B) {
 			for b.Loop() {
 				alone := server.p99(b, neighbor)
 				stop := startLoad(b, cmp.Or(load.method, http.MethodGet), server.url+load.path, load.body)
-				beside := server.p99(b, neighbor)
+				busy := server.p99(b, neighbor)
 				stop()
-				quiet, loaded, ratios = append(quiet, alone), append(loaded, beside), append(ratios, beside/alone)
+				quiet, loaded, ratios = append(quiet, alone), append(loaded, busy), append(ratios, busy/alone)
 			}
 			b.ReportMetric(0, "ns/op") // the time of a measurement
 			b.ReportMetric(median(quiet), "quiet-p99-ms")

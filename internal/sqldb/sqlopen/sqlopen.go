@@ -101,10 +101,10 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	if err := registerVFS(); err != nil {
 		return nil, err
 	}
-	params.Set("vfs", bufferingVFS)
 	if o.NoSync {
 		params.Set("_synchronous", "OFF")
-		params.Del("vfs")
+	} else {
+		params.Set("vfs", bufferingVFS)
 	}
 	writer, err := sql.Open("sqlite3", sqliteDSN(path, params))
 	if err != nil {
