@@ -42,20 +42,33 @@ var names = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
 // Browser is a browser with one page.
 type Browser struct {
-	t       testing.TB
-	cmd     *exec.Cmd
-	in      *os.File // commands
-	session string
+	*process
+
+	t         testing.TB
+	program   string
+	session   string
+	opened    bool           // a page is or was open
+	emulation map[string]any // the parameters by method
 
 	withoutAxe sync.Once // a message
+
+	heard  sync.Mutex
+	urls   []string // of all requests
+	faults []string // exceptions, and violations of the policy of a page
+}
+
+// process is a running browser.
+type process struct {
+	cmd *exec.Cmd
+	in  *os.File // commands
 
 	mu      sync.Mutex
 	next    int
 	waiting map[int]chan answer
-	urls    []string // of all requests
-	faults  []string // exceptions, and violations of the policy of a page
 	ended   chan struct{}
 }
+
+var errEnded = errors.New("the browser has ended")
 
 type answer struct {
 	Result json.RawMessage
@@ -78,38 +91,61 @@ func Start(t testing.TB) *Browser {
 		}
 		t.Skip("no Chromium is installed: on Debian, install the package chromium")
 	}
-	toBrowser, in, err := os.Pipe()
-	check(t, err)
-	out, fromBrowser, err := os.Pipe()
-	check(t, err)
-	b := &Browser{t: t, in: in, waiting: map[int]chan answer{}, ended: make(chan struct{})}
-	b.cmd = exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
-		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
-	b.cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // file descriptors 3 and 4
-	check(t, b.cmd.Start())
-	_, _ = toBrowser.Close(), fromBrowser.Close()
-	go b.read(out)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		defer cancel()
-		_, _ = b.call(ctx, "", "Browser.close", nil)
-		_ = b.in.Close()
-		killing := time.AfterFunc(callTime, func() { _ = b.cmd.Process.Kill() })
-		_ = b.cmd.Wait()
-		killing.Stop()
-		<-b.ended
-	})
-	var target struct{ TargetID string }
-	b.must("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var attached struct{ SessionID string }
-	b.must("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
-	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
-		b.Command(domain+".enable", nil, nil)
-	}
+	b := &Browser{t: t, program: program, emulation: map[string]any{}}
+	check(t, b.launch())
 	b.Size(1440, 1000)
 	return b
+}
+
+// launch starts the program with an empty page and the present emulation.
+func (b *Browser) launch() error {
+	toBrowser, in, err := os.Pipe()
+	check(b.t, err)
+	out, fromBrowser, err := os.Pipe()
+	check(b.t, err)
+	b.process = &process{in: in, waiting: map[int]chan answer{}, ended: make(chan struct{})}
+	b.cmd = exec.Command(b.program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+		"--user-data-dir="+b.t.TempDir(), "--remote-debugging-pipe", "about:blank")
+	b.cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // file descriptors 3 and 4
+	check(b.t, b.cmd.Start())
+	_, _ = toBrowser.Close(), fromBrowser.Close()
+	go b.read(b.process, out)
+	b.t.Cleanup(b.process.stop)
+	ctx, cancel := context.WithTimeout(b.t.Context(), callTime)
+	defer cancel()
+	var target struct{ TargetID string }
+	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+		return err
+	}
+	var attached struct{ SessionID string }
+	if err := b.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
+		return err
+	}
+	b.session = attached.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
+		if err := b.call(ctx, b.session, domain+".enable", nil, nil); err != nil {
+			return err
+		}
+	}
+	for method, params := range b.emulation {
+		if err := b.call(ctx, b.session, method, params, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends the browser.
+func (p *process) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	_, _ = p.send(ctx, "", "Browser.close", nil)
+	_ = p.in.Close()
+	killing := time.AfterFunc(callTime, func() { _ = p.cmd.Process.Kill() })
+	_ = p.cmd.Wait()
+	killing.Stop()
+	<-p.ended
 }
 
 func check(t testing.TB, err error) {
@@ -120,8 +156,8 @@ func check(t testing.TB, err error) {
 }
 
 // read receives the messages of the browser, each ended by a zero byte.
-func (b *Browser) read(out *os.File) {
-	defer close(b.ended)
+func (b *Browser) read(from *process, out *os.File) {
+	defer close(from.ended)
 	defer out.Close()
 	for r := bufio.NewReader(out); ; {
 		data, err := r.ReadBytes(0)
@@ -148,13 +184,12 @@ func (b *Browser) read(out *os.File) {
 		if json.Unmarshal(data[:len(data)-1], &m) != nil {
 			continue
 		}
-		b.mu.Lock()
+		if m.Method == "" {
+			from.receive(m.ID, m.answer)
+			continue
+		}
+		b.heard.Lock()
 		switch p := m.Params; m.Method {
-		case "":
-			if c := b.waiting[m.ID]; c != nil {
-				delete(b.waiting, m.ID)
-				c <- m.answer
-			}
 		case "Network.requestWillBeSent":
 			b.urls = append(b.urls, p.Request.URL)
 		case "Runtime.exceptionThrown":
@@ -164,16 +199,27 @@ func (b *Browser) read(out *os.File) {
 				b.faults = append(b.faults, p.Entry.Text+" "+p.Entry.URL)
 			}
 		}
-		b.mu.Unlock()
+		b.heard.Unlock()
 	}
 }
 
-func (b *Browser) call(ctx context.Context, session, method string, params any) (json.RawMessage, error) {
+// receive passes an answer to the caller that waits for it.
+func (p *process) receive(id int, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.waiting[id]; c != nil {
+		delete(p.waiting, id)
+		c <- a
+	}
+}
+
+// send sends a command, and returns its result.
+func (p *process) send(ctx context.Context, session, method string, params any) (json.RawMessage, error) {
 	c := make(chan answer, 1)
-	b.mu.Lock()
-	b.next++
-	id := b.next
-	b.waiting[id] = c
+	p.mu.Lock()
+	p.next++
+	id := p.next
+	p.waiting[id] = c
 	m := map[string]any{"id": id, "method": method}
 	if params != nil {
 		m["params"] = params
@@ -183,11 +229,11 @@ func (b *Browser) call(ctx context.Context, session, method string, params any) 
 	}
 	data, err := json.Marshal(m)
 	if err == nil {
-		_, err = b.in.Write(append(data, 0))
+		_, err = p.in.Write(append(data, 0))
 	}
-	b.mu.Unlock()
+	p.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(errEnded, err)
 	}
 	select {
 	case a := <-c:
@@ -195,30 +241,38 @@ func (b *Browser) call(ctx context.Context, session, method string, params any) 
 			return nil, errors.New(a.Error.Message)
 		}
 		return a.Result, nil
-	case <-b.ended:
-		return nil, errors.New("the browser has ended")
+	case <-p.ended:
+		return nil, errEnded
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (b *Browser) must(session, method string, params, into any) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), callTime)
-	defer cancel()
-	result, err := b.call(ctx, session, method, params)
+// call sends a command, and decodes the result unless into is nil.
+func (b *Browser) call(ctx context.Context, session, method string, params, into any) error {
+	result, err := b.send(ctx, session, method, params)
+	if err == nil && into != nil {
+		err = json.Unmarshal(result, into)
+	}
 	if err != nil {
-		b.t.Fatalf("%s: %v", method, err)
+		return fmt.Errorf("%s: %w", method, err)
 	}
-	if into != nil {
-		check(b.t, json.Unmarshal(result, into))
-	}
+	return nil
 }
 
 // Command sends a command of the protocol to the page, and decodes the result unless into is nil.
 func (b *Browser) Command(method string, params, into any) {
 	b.t.Helper()
-	b.must(b.session, method, params, into)
+	ctx, cancel := context.WithTimeout(b.t.Context(), callTime)
+	defer cancel()
+	check(b.t, b.call(ctx, b.session, method, params, into))
+}
+
+// emulate sends a command that lasts until the next one of the same method.
+func (b *Browser) emulate(method string, params any) {
+	b.t.Helper()
+	b.Command(method, params, nil)
+	b.emulation[method] = params
 }
 
 // Eval returns the value of a JavaScript expression, which may be a promise.
@@ -232,12 +286,6 @@ func (b *Browser) Eval(expression string) any {
 func (b *Browser) eval(expression string) (any, error) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), callTime)
 	defer cancel()
-	result, err := b.call(ctx, b.session, "Runtime.evaluate", map[string]any{
-		"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true,
-	})
-	if err != nil {
-		return nil, err
-	}
 	var r struct {
 		Result           struct{ Value any }
 		ExceptionDetails *struct {
@@ -245,7 +293,9 @@ func (b *Browser) eval(expression string) (any, error) {
 			Exception struct{ Description string }
 		}
 	}
-	if err := json.Unmarshal(result, &r); err != nil {
+	if err := b.call(ctx, b.session, "Runtime.evaluate", map[string]any{
+		"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true,
+	}, &r); err != nil {
 		return nil, err
 	}
 	if e := r.ExceptionDetails; e != nil {
@@ -263,16 +313,25 @@ func (b *Browser) Wait(expression string) {
 // wait returns the first value of a JavaScript expression that is good enough.
 func (b *Browser) wait(expression string, good func(value any) bool) any {
 	b.t.Helper()
+	value, err := b.await(expression, good)
+	check(b.t, err)
+	return value
+}
+
+// await is wait with an error if there is no such value in time, or the browser has ended.
+func (b *Browser) await(expression string, good func(value any) bool) (any, error) {
 	poll := time.NewTicker(pollStep)
 	defer poll.Stop()
 	for end := time.Now().Add(Patience); ; <-poll.C {
 		value, err := b.eval(expression)
-		if err == nil && good(value) {
-			return value
-		}
-		if time.Now().After(end) {
-			text, _ := b.eval("location.href + '\\n' + document.body.innerText")
-			b.t.Fatalf("not true after %s: %s\n%v", Patience, expression, text)
+		switch {
+		case err == nil && good(value):
+			return value, nil
+		case errors.Is(err, errEnded):
+			return nil, err
+		case time.Now().After(end):
+			page, unknown := b.eval("location.href + '\\n' + document.readyState + '\\n' + document.body?.innerText")
+			return nil, fmt.Errorf("not true after %s: %s: value %v, error %v\n%v, error %v", Patience, expression, value, err, page, unknown)
 		}
 	}
 }
@@ -280,12 +339,35 @@ func (b *Browser) wait(expression string, good func(value any) bool) any {
 // settled is true on a complete page that no navigation is leaving.
 const settled = "document.readyState === 'complete' && !window.leaving"
 
-// Open navigates to a URL and waits until its page is complete.
+// Open navigates to a URL and waits until its page is complete. A browser that ends before the first page is complete is started again once:
+// on a loaded machine, a new one sometimes does.
 func (b *Browser) Open(target string) {
 	b.t.Helper()
-	b.Eval("window.leaving = true")
-	b.Command("Page.navigate", map[string]any{"url": target}, nil)
-	b.Wait(settled)
+	err := b.open(target)
+	if errors.Is(err, errEnded) && !b.opened {
+		b.t.Log("the browser is started again: ", err)
+		check(b.t, b.launch())
+		err = b.open(target)
+	}
+	check(b.t, err)
+	b.opened = true
+}
+
+func (b *Browser) open(target string) error {
+	ctx, cancel := context.WithTimeout(b.t.Context(), callTime)
+	defer cancel()
+	if _, err := b.eval("window.leaving = true"); err != nil {
+		return err
+	}
+	var started struct{ ErrorText string }
+	if err := b.call(ctx, b.session, "Page.navigate", map[string]any{"url": target}, &started); err != nil {
+		return err
+	}
+	if started.ErrorText != "" {
+		return fmt.Errorf("%s: %s", target, started.ErrorText)
+	}
+	_, err := b.await(settled, func(value any) bool { return value == true })
+	return err
 }
 
 // quoted returns a JavaScript string.
@@ -358,23 +440,23 @@ func (b *Browser) Key(key string) {
 // Size sets the size of the window.
 func (b *Browser) Size(width, height int) {
 	b.t.Helper()
-	b.Command("Emulation.setDeviceMetricsOverride", map[string]any{
+	b.emulate("Emulation.setDeviceMetricsOverride", map[string]any{
 		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
-	}, nil)
+	})
 }
 
 // Colors sets the preferred color scheme: light or dark.
 func (b *Browser) Colors(scheme string) {
 	b.t.Helper()
-	b.Command("Emulation.setEmulatedMedia", map[string]any{
+	b.emulate("Emulation.setEmulatedMedia", map[string]any{
 		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
-	}, nil)
+	})
 }
 
 // Scripts enables or disables the scripts of pages.
 func (b *Browser) Scripts(enabled bool) {
 	b.t.Helper()
-	b.Command("Emulation.setScriptExecutionDisabled", map[string]any{"value": !enabled}, nil)
+	b.emulate("Emulation.setScriptExecutionDisabled", map[string]any{"value": !enabled})
 }
 
 // Screenshot stores a picture of the visible part of the page down to the end of its content, if a directory for pictures is set.
@@ -419,8 +501,8 @@ func (b *Browser) Picture(name string, width int) {
 func (b *Browser) Foreign(base string) (foreign []string) {
 	u, err := url.Parse(base)
 	check(b.t, err)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.heard.Lock()
+	defer b.heard.Unlock()
 	for _, text := range b.urls {
 		if other, err := url.Parse(text); err != nil || other.Host != u.Host && other.Scheme != "data" && other.Scheme != "about" {
 			foreign = append(foreign, text)
@@ -431,8 +513,8 @@ func (b *Browser) Foreign(base string) (foreign []string) {
 
 // Faults returns the exceptions of scripts, and the violations of the policies of pages.
 func (b *Browser) Faults() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.heard.Lock()
+	defer b.heard.Unlock()
 	return append([]string(nil), b.faults...)
 }
 
