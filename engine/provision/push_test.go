@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,20 +150,55 @@ const (
 	again = 16 // maximum number of requests that are repeated after a crash: those since the last stored progress and the one in flight
 )
 
-// cuts are the ways to interrupt a push after the given number of requests.
+// cuts are the ways to interrupt a push after the given number of requests, most of them sent when all members are stored.
 var cuts = map[string]func(s *largeWorld, requests int){
 	"the engine is stopped": func(s *largeWorld, requests int) {
-		m := newKillable(s.store, requests, false)
-		e := s.start(provision.Options{Owner: "one", Transport: &delayedResponse{m}, RequestTimeout: lateRecheck}, 0)
+		w := &walkFirst{All: s.store, walked: make(chan struct{})}
+		m := newKillable(w, requests, false)
+		w.RoundTripper = &delayedResponse{m}
+		e := s.start(provision.Options{Owner: "one", Store: w, Transport: w, RequestTimeout: lateRecheck}, 0)
 		<-m.killed
 		stopNow(s.t, e)
 	},
 	"the engine is killed": func(s *largeWorld, requests int) {
-		m := newKillable(s.store, requests, false)
-		e := s.start(provision.Options{Owner: "one", Store: m, Transport: m, RequestTimeout: lateRecheck}, 0)
+		w := &walkFirst{All: s.store, walked: make(chan struct{})}
+		m := newKillable(w, requests, false)
+		w.RoundTripper = m
+		e := s.start(provision.Options{Owner: "one", Store: m, Transport: w, RequestTimeout: lateRecheck}, 0)
 		<-m.killed
 		stopNow(s.t, e)
 	},
+}
+
+// walkFirst delays all requests but a few until the members of the group are stored. Before that, progress that is stored contains a push
+// of all members, which an engine repeats after a crash.
+type walkFirst struct {
+	store.All
+	http.RoundTripper
+
+	walked chan struct{}
+	sent   atomic.Int64
+}
+
+const duringWalk = 5 // requests
+
+func (w *walkFirst) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
+	err := w.All.EndWalk(ctx, l, g, walk, a)
+	if err == nil {
+		close(w.walked)
+	}
+	return err
+}
+
+func (w *walkFirst) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.sent.Add(1) > duringWalk {
+		select {
+		case <-w.walked:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return w.RoundTripper.RoundTrip(r)
 }
 
 // delayedResponse lets the target process the last request, but delays its response until the engine has stopped waiting for it.
