@@ -184,20 +184,22 @@ func (t *table) recall(c *rowcache.Cache, id string, unique *uniqueValue, with c
 
 // keep stores a row that was read after the stamp at.
 func (t *table) keep(c *rowcache.Cache, at rowcache.Stamp, r *row, unique []uniqueValue) {
-	if len(r.text) == 0 {
-		return
-	}
+	t.cacheable(c, r, unique, func(keys []rowcache.Key, text []byte) { c.Put(at, keys, text) })
+}
+
+// cacheable calls put with the keys and the cached form of a row, unless it is too long for the cache.
+func (t *table) cacheable(c *rowcache.Cache, r *row, unique []uniqueValue, put func(keys []rowcache.Key, text []byte)) {
 	buf := rowBuffers.Get().(*rowBuffer)
 	defer giveRowBuffer(buf)
+	if len(r.text) == 0 || len(r.text) > cap(buf.text)/2 {
+		return
+	}
 	keys := append(make([]rowcache.Key, 0, 4), c.Key(keyID, r.id), c.NumberKey(keySeq+t.name, r.seq))
 	for _, u := range unique {
 		keys = append(keys, t.uniqueKey(c, u))
 	}
-	if len(r.text) > cap(buf.text)/2 {
-		return // too long for the cache
-	}
 	buf.text = t.appendRow(buf.text[:0], r, unique)
-	c.Put(at, keys[0], keys, buf.text)
+	put(keys, buf.text)
 }
 
 // changing declares that the next statement of the transaction changes the documents with these ids and no others. If the collection is a
@@ -275,12 +277,12 @@ func Remember[T any](c Collection[T], tx *Tx, doc Doc[T], p Prepared[T], link *L
 	if cache == nil || !t.recent {
 		return
 	}
-	tx.sql.AfterCommit(func() {
-		r := row{
-			id: doc.ID, seq: doc.seq, rev: doc.Rev, created: doc.Created.UnixMilli(), updated: doc.Updated.UnixMilli(), text: p.encoded.text,
-			hasLink: link != nil && textKey(doc.ID) == doc.ID,
-		}
-		t.keep(cache, tx.sql.Stamp(), &r, t.uniqueValues(p.encoded.keys))
+	r := row{
+		id: doc.ID, seq: doc.seq, rev: doc.Rev, created: doc.Created.UnixMilli(), updated: doc.Updated.UnixMilli(), text: p.encoded.text,
+		hasLink: link != nil && textKey(doc.ID) == doc.ID,
+	}
+	t.cacheable(cache, &r, t.uniqueValues(p.encoded.keys), func(keys []rowcache.Key, text []byte) {
+		tx.sql.Remember(cache.Pack(keys, text))
 	})
 }
 

@@ -7,12 +7,15 @@ const (
 	gatherLeast = 100 * time.Microsecond // no shorter waits: they would take longer than intended
 	gatherMost  = time.Millisecond
 	maxSkipped  = 64
+
+	batchLeast = 200 * time.Microsecond // see longest
 )
 
 // gathering decides whether a batch waits for further callers before its commit. Without a wait, callers that send one update after the
 // other form two halves: one half waits while the other one is committed, so each commit, whose cost hardly depends on its size, is for
-// half of them. A batch therefore waits for as many callers as there were at the end of the last commit: those that this commit has
-// released are about to come again. If nobody comes, the next 2 batches do not wait; if that happens again, the next 4, 8 and so on.
+// half of them. A batch therefore waits for as many callers as there were at the end of the last commit, within the time of longest: those
+// that this commit has released are about to come again. If nobody comes, the next 2 batches do not wait; if that happens again, the next 4,
+// 8 and so on.
 type gathering struct {
 	took     time.Duration // by the last commit
 	expected int           // callers at its end: those of the batch, and those that waited
@@ -24,6 +27,16 @@ type gathering struct {
 // committed is called after a commit, with the number of callers that are in an update.
 func (g *gathering) committed(took time.Duration, callers int) {
 	g.took, g.expected, g.gained, g.skip = took, callers, false, max(g.skip-1, 0)
+}
+
+// longest returns how long a batch may take before its commit: as long as the last commit has taken, so that commits are about half of the
+// writer's time. Callers of earlier batches prepare their next updates during a commit. If a batch took every caller that comes before it
+// ends, soon all callers would be in one batch: then nobody prepares an update during the commit, and nobody waits after it.
+func (g *gathering) longest() time.Duration {
+	if g.took == 0 {
+		return maxBatchTime
+	}
+	return min(max(g.took, batchLeast), maxBatchTime)
 }
 
 // limit returns how long a batch of this size waits for another caller. If it returns 0, the batch is committed now.

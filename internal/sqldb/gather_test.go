@@ -56,3 +56,15 @@ func TestGathering_Vain(t *testing.T) {
 	waits(maxSkipped+1, true)
 	require.Equal(t, 100, waits(100, true))
 }
+
+// TestGathering_Longest checks that a batch takes as long as a commit, within bounds.
+func TestGathering_Longest(t *testing.T) {
+	var g gathering
+	require.Equal(t, maxBatchTime, g.longest(), "before the first commit")
+	for took, want := range map[time.Duration]time.Duration{
+		10 * time.Microsecond: batchLeast, time.Millisecond: time.Millisecond, time.Second: maxBatchTime,
+	} {
+		g.committed(took, 8)
+		require.Equal(t, want, g.longest())
+	}
+}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A batch is committed when no caller is waiting or expected, see gathering, or when it reaches one of these limits. They bound the time
-// that the first caller of a batch waits for the other callers.
+// A batch is committed when no caller is waiting or expected, when it has taken long enough, see gathering, or when it reaches one of these
+// limits. They bound the time that the first caller of a batch waits for the other callers.
 const (
 	maxBatch     = 256
 	maxBatchTime = 20 * time.Millisecond
@@ -268,7 +268,7 @@ func answer(jobs []*job, err error) {
 
 // next returns the next waiting job of the batch, or nil if the batch is to be committed now.
 func (g *group) next(size int, started time.Time) *job {
-	if size >= maxBatch || time.Since(started) >= maxBatchTime {
+	if size >= maxBatch || time.Since(started) >= g.gather.longest() {
 		return nil
 	}
 	for range 2 {

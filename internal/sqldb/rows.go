@@ -69,8 +69,8 @@ func (tx *Tx) Changing(keys ...rowcache.Key) {
 	tx.keys, tx.declared = append(tx.keys, keys...), true
 }
 
-// Stamp returns the stamp of the commit, for functions passed to AfterCommit.
-func (tx *Tx) Stamp() rowcache.Stamp { return tx.stamp }
+// Remember caches a row that the transaction has written, after the commit.
+func (tx *Tx) Remember(r rowcache.Row) { tx.written = append(tx.written, r) }
 
 // writes is called before each statement. It records whether the statement may change cached rows other than those passed to Changing.
 func (tx *Tx) writes(query string) {
@@ -109,19 +109,20 @@ func (c *cachedRows) commits(jobs []*job) {
 	c.Commits(keys, anyRow)
 }
 
-// committed calls Cache.Committed after the commit of the jobs, and stores the returned stamp in their transactions.
+// committed calls Cache.Committed after the commit of the jobs.
 func (c *cachedRows) committed(conn *sql.Conn, jobs []*job) {
 	if c == nil {
 		return
 	}
-	stamp := c.Committed(func() bool {
+	var rows []rowcache.Row
+	for _, j := range jobs {
+		rows = append(rows, j.tx.written...)
+	}
+	c.Committed(func() bool {
 		before := c.version
 		c.version = dataVersion(conn)
 		return c.version == before && before != 0
-	})
-	for _, j := range jobs {
-		j.tx.stamp = stamp
-	}
+	}, rows)
 }
 
 // dataVersion returns a number that changes if another connection has committed, and 0 if it cannot be read.

@@ -54,7 +54,7 @@ func TestRows_ForeignCommits(t *testing.T) {
 		for _, id := range []string{"a", "b"} {
 			at, ok := rows.Now()
 			require.True(t, ok)
-			rows.Put(at, key(id), []rowcache.Key{key(id)}, []byte(id))
+			rows.Put(at, []rowcache.Key{key(id)}, []byte(id))
 			require.True(t, cached(id))
 		}
 	}

@@ -64,7 +64,7 @@ type Tx struct {
 	keys     []rowcache.Key
 	declared bool           // the next statement changes only rows with the keys
 	anyRow   bool           // a statement may have changed other rows of cached tables
-	stamp    rowcache.Stamp // of the commit
+	written  []rowcache.Row // see Remember
 
 	shared map[string]int64 // see Shared
 }

@@ -165,33 +165,70 @@ func (c *Cache) Now() (at Stamp, ok bool) {
 	return c.now, c.current()
 }
 
-// Put stores a row that was read after the stamp at. The row is found by any of the keys. It is not stored if it may have changed since:
-// changed is the key of the row for Commits.
-func (c *Cache) Put(at Stamp, changed Key, keys []Key, row []byte) {
+// Row is a row in the form in which a cache stores it.
+type Row struct {
+	keys   []Key // by each of them the row is found; the first one is that for Commits
+	text   []byte
+	length int         // of the row, if text is compressed, otherwise 0
+	dict   *dictionary // with which text is compressed
+}
+
+// Pack returns the row that is found by any of the keys, for Committed. The first key is that of the row for Commits. Pack copies the row,
+// but not the keys.
+func (c *Cache) Pack(keys []Key, row []byte) Row {
 	if c == nil || len(row) > maxRow {
-		return
+		return Row{}
 	}
+	var space [packedSpace]byte
+	r := c.pack(space[:0], keys, row)
+	r.text = slices.Clone(r.text)
+	return r
+}
+
+const packedSpace = 512 // bytes; enough for most compressed rows
+
+// pack is Pack, without a copy of a row that is not compressed. It uses space for a compressed one.
+func (c *Cache) pack(space []byte, keys []Key, row []byte) Row {
 	c.mu.RLock()
 	d := c.arena.dictionary()
 	c.mu.RUnlock()
-	var space [512]byte
-	packed, ok := space[:0], false
 	if d != nil {
-		packed, ok = d.compress(packed, row)
+		if packed, ok := d.compress(space, row); ok {
+			return Row{keys, packed, len(row), d}
+		}
 	}
+	return Row{keys: keys, text: row}
+}
+
+// Put stores a row that was read after the stamp at. The row is found by any of the keys, of which the first is that of the row for
+// Commits. The row is not stored if it may have changed since.
+func (c *Cache) Put(at Stamp, keys []Key, row []byte) {
+	if c == nil || len(row) > maxRow {
+		return
+	}
+	var space [packedSpace]byte
+	r := c.pack(space[:0], keys, row)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	changed := keys[0]
 	if c.source == nil || !c.usable || at < c.flushed || c.changedSince(at, changed) {
 		return
 	}
 	if c.committing && slices.Contains(c.changes[c.now%kept].keys, changed) {
 		return
 	}
-	if ok && c.arena.dictionary() == d {
-		c.arena.put(keys, packed, len(row))
-		return
+	if !c.store(r) {
+		c.arena.put(keys, row, 0)
 	}
-	c.arena.put(keys, row, 0)
+}
+
+// store stores a row. It returns false if the row is compressed with another dictionary than the current one.
+func (c *Cache) store(r Row) bool {
+	if r.length != 0 && c.arena.dictionary() != r.dict {
+		return false
+	}
+	c.arena.put(r.keys, r.text, r.length)
+	return true
 }
 
 // changedSince reports whether the key may have changed after the stamp.
@@ -245,10 +282,11 @@ func (c *Cache) Commits(keys []Key, all bool) {
 }
 
 // Committed is called after Commits, when the new state is visible. The function exact reports whether no other process has committed since
-// Began. Committed returns the stamp for Put of the rows that were changed.
-func (c *Cache) Committed(exact func() bool) Stamp {
+// Began. The rows are some of those that the commit has written. A row whose key Commits had more than once is not stored, because it may
+// have been written twice.
+func (c *Cache) Committed(exact func() bool, rows []Row) {
 	if c == nil {
-		return 0
+		return
 	}
 	c.mu.RLock()
 	state, ok := c.state()
@@ -259,11 +297,22 @@ func (c *Cache) Committed(exact func() bool) Stamp {
 	c.committing = false
 	if !ok || !c.usable {
 		c.resume()
-		return c.now
+		return
 	}
-	c.record(c.changes[c.now%kept].keys) // a reader that began in between may have read either state
+	changed := c.changes[c.now%kept].keys
+	c.record(changed) // a reader that began in between may have read either state
 	c.known = state
-	return c.now
+	for _, r := range rows {
+		if len(r.keys) > 0 && once(changed, r.keys[0]) {
+			c.store(r)
+		}
+	}
+}
+
+// once reports whether the keys contain a key exactly once.
+func once(keys []Key, key Key) bool {
+	i := slices.Index(keys, key)
+	return i >= 0 && !slices.Contains(keys[i+1:], key)
 }
 
 // record adds a change at a new stamp.

@@ -105,7 +105,7 @@ func TestCache_NeverStale(t *testing.T) {
 					continue
 				}
 				if keys := keysOf(c, r.row); r.ok {
-					c.Put(r.at, keys[0], keys[:rapid.IntRange(1, len(keys)).Draw(t, "keys")], text(r.row, r.value))
+					c.Put(r.at, keys[:rapid.IntRange(1, len(keys)).Draw(t, "keys")], text(r.row, r.value))
 				}
 				reads = append(reads[:i], reads[i+1:]...)
 			case 5:
@@ -130,13 +130,13 @@ func TestCache_NeverStale(t *testing.T) {
 						db.write(changes...)
 					}
 				case 3:
-					at := c.Committed(func() bool { return !foreign })
+					var written []rowcache.Row
 					for _, row := range changes {
 						if rapid.Bool().Draw(t, "keep") && !foreign {
-							keys := keysOf(c, row)
-							c.Put(at, keys[0], keys, text(row, db.read(row)))
+							written = append(written, c.Pack(keysOf(c, row), text(row, db.read(row))))
 						}
 					}
+					c.Committed(func() bool { return !foreign }, written)
 				}
 				writing = (writing + 1) % 4
 			}
@@ -184,7 +184,7 @@ func TestCache_Concurrent(t *testing.T) {
 				at, ok := c.Now()
 				value = db.read(row)
 				if keys := keysOf(c, row); ok {
-					c.Put(at, keys[0], keys, text(row, value))
+					c.Put(at, keys, text(row, value))
 				}
 			}
 		})
@@ -200,9 +200,8 @@ func TestCache_Concurrent(t *testing.T) {
 		keys := keysOf(c, row)
 		c.Commits(keys[:1], false)
 		db.write(row)
-		at := c.Committed(func() bool { return true })
+		c.Committed(func() bool { return true }, []rowcache.Row{c.Pack(keys, text(row, db.read(row)))})
 		committed[row].Store(db.read(row))
-		c.Put(at, keys[0], keys, text(row, db.read(row)))
 	}
 	close(stop)
 	work.Wait()
@@ -210,6 +209,29 @@ func TestCache_Concurrent(t *testing.T) {
 	require.NoError(t, c.Close())
 	_, ok := get(t, c, 1, 0)
 	require.False(t, ok, "a closed cache has no rows")
+}
+
+// TestCommitted_Rows checks that the rows of a commit are current after it, except one that it may have written twice.
+func TestCommitted_Rows(t *testing.T) {
+	db := newDatabase()
+	c := rowcache.New(db, 1<<20)
+	c.Began()
+	once, twice := keysOf(c, 0), keysOf(c, 1)
+	c.Commits([]rowcache.Key{once[0], twice[0], twice[0]}, false)
+	db.write(0, 1)
+	rows := []rowcache.Row{c.Pack(once, text(0, db.read(0))), c.Pack(twice, text(1, db.read(1))), c.Pack(keysOf(c, 2), make([]byte, 1<<20))}
+	_, ok := get(t, c, 0, 0)
+	require.False(t, ok, "before the end of the commit")
+	c.Committed(func() bool { return true }, rows)
+	for key := range 3 {
+		value, ok := get(t, c, 0, key)
+		require.True(t, ok)
+		require.Equal(t, db.read(0), value)
+		_, ok = get(t, c, 1, key)
+		require.False(t, ok)
+		_, ok = get(t, c, 2, key)
+		require.False(t, ok, "too long")
+	}
 }
 
 // TestPut_BoundsMemory puts more rows than the cache has space for. The cache must have most of the last ones, and no more bytes than
@@ -223,7 +245,7 @@ func TestPut_BoundsMemory(t *testing.T) {
 	const rows = 60_000
 	for row := range rows {
 		keys := keysOf(c, row)
-		c.Put(at, keys[0], keys, text(row, uint64(row%7)))
+		c.Put(at, keys, text(row, uint64(row%7)))
 		require.LessOrEqual(t, c.Size(), most)
 	}
 	require.Greater(t, c.Size(), most/2)
@@ -236,7 +258,7 @@ func TestPut_BoundsMemory(t *testing.T) {
 	}
 	require.Greater(t, found, 7_000)
 	long := make([]byte, 1<<20)
-	c.Put(at, keysOf(c, 1)[0], keysOf(c, 1), long)
+	c.Put(at, keysOf(c, 1), long)
 	_, ok = get(t, c, 1, 0)
 	require.False(t, ok, "a long row is not cached")
 }
@@ -250,7 +272,7 @@ func TestPut_KeepsRows(t *testing.T) {
 		at, ok := c.Now()
 		require.True(t, ok)
 		keys := keysOf(c, i)
-		c.Put(at, keys[0], keys, binary.BigEndian.AppendUint64(nil, uint64(i)))
+		c.Put(at, keys, binary.BigEndian.AppendUint64(nil, uint64(i)))
 	}
 	lost := 0
 	for i := range rows {
@@ -276,7 +298,7 @@ func TestPut_AnyText(t *testing.T) {
 		}
 		row = append(row, rapid.SliceOfN(rapid.Byte(), 0, 700).Draw(t, "bytes")...)
 		key := c.Key("any", fmt.Sprint(n))
-		c.Put(at, key, []rowcache.Key{key}, row)
+		c.Put(at, []rowcache.Key{key}, row)
 		found := c.Get(key, nil, func(b []byte) bool {
 			require.Equal(t, row, b)
 			return true
@@ -293,7 +315,7 @@ func BenchmarkGet(b *testing.B) {
 	const rows = 100_000
 	for row := range rows {
 		keys := keysOf(c, row)
-		c.Put(at, keys[0], keys, text(row, 1))
+		c.Put(at, keys, text(row, 1))
 	}
 	buf := make([]byte, 0, 8<<10)
 	keys := make([]rowcache.Key, rows)
