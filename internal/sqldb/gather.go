@@ -8,13 +8,13 @@ const (
 	gatherMost  = time.Millisecond
 	maxSkipped  = 64
 
-	batchLeast = 200 * time.Microsecond // see longest
+	batchLeast = 8 // see full
 )
 
 // gathering decides whether a batch waits for further callers before its commit. Without a wait, callers that send one update after the
 // other form two halves: one half waits while the other one is committed, so each commit, whose cost hardly depends on its size, is for
-// half of them. A batch therefore waits for as many callers as there were at the end of the last commit, within the time of longest: those
-// that this commit has released are about to come again. If nobody comes, the next 2 batches do not wait; if that happens again, the next 4,
+// half of them. A batch therefore waits for as many callers as there were at the end of the last commit, unless it is full: those that
+// this commit has released are about to come again. If nobody comes, the next 2 batches do not wait; if that happens again, the next 4,
 // 8 and so on.
 type gathering struct {
 	took     time.Duration // by the last commit
@@ -29,14 +29,12 @@ func (g *gathering) committed(took time.Duration, callers int) {
 	g.took, g.expected, g.gained, g.skip = took, callers, false, max(g.skip-1, 0)
 }
 
-// longest returns how long a batch may take before its commit: as long as the last commit has taken, so that commits are about half of the
-// writer's time. Callers of earlier batches prepare their next updates during a commit. If a batch took every caller that comes before it
-// ends, soon all callers would be in one batch: then nobody prepares an update during the commit, and nobody waits after it.
-func (g *gathering) longest() time.Duration {
-	if g.took == 0 {
-		return maxBatchTime
-	}
-	return min(max(g.took, batchLeast), maxBatchTime)
+// full reports whether a batch of this size, and with functions that have taken that long, is committed without further callers: a batch of
+// some callers takes at most as long as the last commit has taken, so that commits are about half of the writer's time. Callers of earlier
+// batches prepare their next updates during a commit. If a batch took every caller that comes before it ends, soon all callers would be in
+// one batch: then nobody prepares an update during the commit, and nobody waits after it.
+func (g *gathering) full(size int, took time.Duration) bool {
+	return size >= maxBatch || took >= maxBatchTime || size >= batchLeast && g.took > 0 && took >= g.took
 }
 
 // limit returns how long a batch of this size waits for another caller. If it returns 0, the batch is committed now.

@@ -57,14 +57,27 @@ func TestGathering_Vain(t *testing.T) {
 	require.Equal(t, 100, waits(100, true))
 }
 
-// TestGathering_Longest checks that a batch takes as long as a commit, within bounds.
-func TestGathering_Longest(t *testing.T) {
-	var g gathering
-	require.Equal(t, maxBatchTime, g.longest(), "before the first commit")
-	for took, want := range map[time.Duration]time.Duration{
-		10 * time.Microsecond: batchLeast, time.Millisecond: time.Millisecond, time.Second: maxBatchTime,
+// TestGathering_Full checks that a batch of some callers takes as long as a commit, and each batch at most maxBatchTime.
+func TestGathering_Full(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		commit time.Duration
+		size   int
+		took   time.Duration
+		want   bool
+	}{
+		"before the first commit":          {0, 100, 10 * ms, false},
+		"shorter than a commit":            {ms, 100, ms - 1, false},
+		"as long as a commit":              {ms, batchLeast, ms, true},
+		"few callers":                      {ms, batchLeast - 1, 10 * ms, false},
+		"few callers for a long time":      {ms, 1, maxBatchTime, true},
+		"shorter than a very long commit":  {time.Second, 100, maxBatchTime - 1, false},
+		"very long":                        {time.Second, 100, maxBatchTime, true},
+		"many callers with a short update": {time.Second, maxBatch, ms, true},
 	} {
-		g.committed(took, 8)
-		require.Equal(t, want, g.longest())
+		t.Run(name, func(t *testing.T) {
+			g := gathering{took: c.commit}
+			require.Equal(t, c.want, g.full(c.size, c.took))
+		})
 	}
 }

@@ -268,7 +268,7 @@ func answer(jobs []*job, err error) {
 
 // next returns the next waiting job of the batch, or nil if the batch is to be committed now.
 func (g *group) next(size int, started time.Time) *job {
-	if size >= maxBatch || time.Since(started) >= g.gather.longest() {
+	if g.gather.full(size, time.Since(started)) {
 		return nil
 	}
 	for range 2 {
