@@ -123,7 +123,11 @@ func (g *grown) walk(b *testing.B, query string) (cursor string) {
 }
 
 func (g *grown) ask(b *testing.B, method, target, body string, want int) []byte {
-	w := send(g.h, method, target, body)
+	return askOf(b, g.h, method, target, body, want)
+}
+
+func askOf(b *testing.B, h http.Handler, method, target, body string, want int) []byte {
+	w := send(h, method, target, body)
 	if w.Code != want {
 		b.Fatal(method, target, w.Code, w.Body)
 	}
@@ -157,11 +161,7 @@ func getting(target func(g *grown) string) task {
 
 // fromDatabase returns a task that reads a user from the database.
 func fromDatabase(target func(name string) string) task {
-	return func(b *testing.B, g *grown) {
-		if w := send(g.stored, http.MethodGet, target(g.nextMember()), ""); w.Code != http.StatusOK {
-			b.Fatal(w.Code, w.Body)
-		}
-	}
+	return func(b *testing.B, g *grown) { askOf(b, g.stored, http.MethodGet, target(g.nextMember()), "", http.StatusOK) }
 }
 
 // moving returns a task that removes a member of a group and adds it again.
@@ -180,12 +180,18 @@ func posting(b *testing.B, g *grown) {
 	g.ask(b, http.MethodPost, "/Users", benchUser(fmt.Sprintf("zoe%d", g.made)), http.StatusCreated)
 }
 
-func patching(b *testing.B, g *grown) {
-	g.made++
-	g.ask(b, http.MethodPatch, "/Users/id-"+g.nextMember(),
-		fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made),
-		http.StatusOK)
+// patching returns a task that changes a user.
+func patching(server func(g *grown) http.Handler, name func(g *grown) string) task {
+	return func(b *testing.B, g *grown) {
+		g.made++
+		askOf(b, server(g), http.MethodPatch, byID(name(g)),
+			fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made),
+			http.StatusOK)
+	}
 }
+
+func cached(g *grown) http.Handler   { return g.h }
+func uncached(g *grown) http.Handler { return g.stored }
 
 // page returns a task that reads a list of 100. Pages are compared without groups, which not all users have.
 func page(rest func(g *grown) string) task {
@@ -219,7 +225,9 @@ func BenchmarkGrowth(b *testing.B) {
 			return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.nextMember()+`"`)
 		})},
 		{"post", posting},
-		{"patch", patching},
+		{"patch", patching(cached, (*grown).nextMember)},
+		{"patch-from-memory", patching(cached, (*grown).nextHot)},
+		{"patch-from-database", patching(uncached, (*grown).nextMember)},
 		{"group-without-members", getting(constantly("/Groups/id-large?excludedAttributes=members"))},
 		{"cursor-first", page(constantly("&cursor="))},
 		{"cursor-sorted-first", page(constantly("&sortBy=userName&cursor="))},
