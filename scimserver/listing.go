@@ -55,22 +55,25 @@ func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep
 		ask.Resume, ask.Limit = "", q.limit
 	}
 	hits := l.hits
+	checked := l.hasLarge() // then the size is compared before a large resource is read
+	if checked {
+		if err := l.refuseLarge(ask, hits); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.start(); err != nil {
 		return nil, err
 	}
 	switch {
 	case l.complete && l.bytes > s.limits.MaxResponse:
 		return nil, s.tooLarge()
-	case !l.complete:
+	case !l.complete && !checked:
 		held := l.large.weight > 0
 		l.unload()
-		large, err := l.exceeds(ask, hits)
-		switch {
-		case err != nil:
+		if err := l.refuseLarge(ask, hits); err != nil {
 			return nil, err
-		case large:
-			return nil, s.tooLarge()
-		case held: // the memory of the first part may belong to another request now
+		}
+		if held { // the memory of the first part may belong to another request now
 			l.page.release()
 			l.page = l.again(ask, hits)
 			if err := l.start(); err != nil {

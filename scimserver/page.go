@@ -344,6 +344,20 @@ func (p *page) groupsOf(users []Raw) (map[string][]group, error) {
 	return p.server.groupsOf(p.ctx, recs)
 }
 
+// hasLarge reports whether one of the next resources is large.
+func (p *page) hasLarge() bool {
+	return slices.ContainsFunc(p.queue, func(next item) bool { return next.raw != nil && next.raw.JSON == nil })
+}
+
+// refuseLarge returns the error of tooLarge if a page would be larger than the limit of the server.
+func (p *page) refuseLarge(ask RawQuery, hits []hit) error {
+	large, err := p.exceeds(ask, hits)
+	if err == nil && large {
+		err = p.server.tooLarge()
+	}
+	return err
+}
+
 // exceeds reports whether a page would be larger than the limit of the server, before a byte of it is sent.
 func (p *page) exceeds(ask RawQuery, hits []hit) (bool, error) {
 	most := p.server.limits.MaxResponse

@@ -36,6 +36,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
+		cli.SpareProcessors(os.LookupEnv) // as the command does
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
 		stop()
