@@ -193,7 +193,7 @@ var filterLiterals = []check{
 	literal("solidus", "An escaped solidus", row{scope + `displayName co "\/"`, ""}),
 	literal("unicode-escape", "A letter that is written as a Unicode escape, such as \\u0061,",
 		row{scope + `name.familyName ew "\u0061ge"`, "bob"},
-		row{scope + `name.familyName ew "\u0041\u0047\u0045"`, "bob"}),
+		row{scope + `name.familyName ew "\u0061\u0067\u0065"`, "bob"}),
 	literal("keyword", "A keyword of the filter grammar", row{`displayName eq "«P» and userName pr or"`, ""},
 		row{`displayName eq "«P» Bob" and title eq "«P» ENGINEER"`, "bob"}),
 	literal("bracket", "A bracket", row{`displayName eq "«P») or (userName pr"`, ""}, row{`displayName eq "«P»] or emails[type pr"`, ""}),

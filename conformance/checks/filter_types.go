@@ -329,6 +329,22 @@ func presentTime() check {
 	return c
 }
 
+// timeRange returns the check c of two conditions on a dateTime. It is blocked if the target evaluates one condition wrong.
+func timeRange(c check) check {
+	run := c.Run
+	c.Run = func(ctx context.Context, t *T) {
+		at, err := schema.ParseDateTime(t.Fixture["cyd"].Resource.Complex("meta").Text("created"))
+		if err == nil {
+			for _, bound := range []string{"gt " + timeOperand(at.Add(-time.Hour)), "lt " + timeOperand(at.Add(time.Hour))} {
+				one := row{scope + "meta.created " + bound, allPeople}
+				t.BlockedIf(func() string { return wrongRow(ctx, t, one, "with only one condition on a dateTime,") })
+			}
+		}
+		run(ctx, t)
+	}
+	return c
+}
+
 // withLevel returns the check c with the given level instead of its own.
 func withLevel(level conformance.Level, c check) check {
 	c.Level = level
@@ -388,7 +404,8 @@ var filterDates = []check{
 				{scope + `meta.created lt ` + timeOperand(at.Add(time.Hour)), allPeople}}
 		}),
 	presentTime(),
-	dateTimeCheck("range", "Two conditions on a dateTime select the users with a time between two bounds", func(at time.Time, _ string) []row {
+	timeRange(dateTimeCheck("range", "Two conditions on a dateTime select the users with a time between two bounds", func(at time.Time,
+		_ string) []row {
 		hour := func(n int) string { return timeOperand(at.Add(time.Duration(n) * time.Hour)) }
 		return []row{
 			{scope + `meta.created gt ` + hour(-1) + ` and meta.created lt ` + hour(1), allPeople},
@@ -396,7 +413,7 @@ var filterDates = []check{
 			{scope + `meta.created gt ` + hour(-2) + ` and meta.created lt ` + hour(-1), ""},
 			{scope + `(meta.created lt ` + hour(-1) + ` or meta.created gt ` + hour(1) + `)`, ""},
 		}
-	}),
+	})),
 	dateTimeCheck("last-modified", "The operator gt on meta.lastModified finds exactly the users that were changed later than the "+
 		"operand", func(at time.Time, _ string) []row {
 		return []row{{scope + `meta.lastModified gt ` + timeOperand(at.Add(-time.Hour)), allPeople},

@@ -257,12 +257,14 @@ func listStartIndex(ctx context.Context, t *T) {
 	if ids := first.IDs(); len(ids) > 2 { // list.count reports that
 		n := min(len(ids)-2, len(second.IDs()))
 		samePage(t, "with startIndex=3, compared with those after the second one with startIndex=1", ids[2:n+2], second.IDs()[:n])
-		t.Expect("startIndex in the response", 3, value(second.Object(), "startIndex"))
-		return
+	} else {
+		for _, id := range stable(t, second.IDs()) {
+			t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "no user on both pages",
+				id+" is on both")
+		}
 	}
-	for _, id := range stable(t, second.IDs()) {
-		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "no user on both pages",
-			id+" is on both")
+	if slices.Equal(first.IDs(), second.IDs()) {
+		return // the target ignores startIndex, and the value in its response is that of the page
 	}
 	t.Expect("startIndex in the response", 3, value(second.Object(), "startIndex"))
 }

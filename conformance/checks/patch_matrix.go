@@ -382,7 +382,8 @@ var patchMatrix = cells(
 		fix:    fixPath,
 	},
 	patchCell{
-		id: "urn-case",
+		id:        "urn-case",
+		basicSame: true,
 		basic: ops(doc{"op": "add", "path": core + "nickName", "value": "Nick"},
 			doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
 		title: "The URN in a path is case-insensitive",
