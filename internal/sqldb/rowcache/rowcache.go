@@ -302,17 +302,21 @@ func (c *Cache) Committed(exact func() bool, rows []Row) {
 	changed := c.changes[c.now%kept].keys
 	c.record(changed) // a reader that began in between may have read either state
 	c.known = state
+	if len(rows) == 0 {
+		return
+	}
+	sorted := slices.Sorted(slices.Values(changed))
 	for _, r := range rows {
-		if len(r.keys) > 0 && once(changed, r.keys[0]) {
+		if len(r.keys) > 0 && once(sorted, r.keys[0]) {
 			c.store(r)
 		}
 	}
 }
 
-// once reports whether the keys contain a key exactly once.
-func once(keys []Key, key Key) bool {
-	i := slices.Index(keys, key)
-	return i >= 0 && !slices.Contains(keys[i+1:], key)
+// once reports whether sorted keys contain a key exactly once.
+func once(sorted []Key, key Key) bool {
+	i, found := slices.BinarySearch(sorted, key)
+	return found && (i+1 == len(sorted) || sorted[i+1] != key)
 }
 
 // record adds a change at a new stamp.
