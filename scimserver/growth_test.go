@@ -161,7 +161,9 @@ func getting(target func(g *grown) string) task {
 
 // fromDatabase returns a task that reads a user from the database.
 func fromDatabase(target func(name string) string) task {
-	return func(b *testing.B, g *grown) { askOf(b, g.stored, http.MethodGet, target(g.nextMember()), "", http.StatusOK) }
+	return func(b *testing.B, g *grown) {
+		askOf(b, g.stored, http.MethodGet, target(g.nextMember()), "", http.StatusOK)
+	}
 }
 
 // moving returns a task that removes a member of a group and adds it again.
