@@ -331,7 +331,8 @@ func (b *Browser) await(expression string, good func(value any) bool) (any, erro
 			return nil, err
 		case time.Now().After(end):
 			page, unknown := b.eval("location.href + '\\n' + document.readyState + '\\n' + document.body?.innerText")
-			return nil, fmt.Errorf("not true after %s: %s: value %v, error %v\n%v, error %v", Patience, expression, value, err, page, unknown)
+			late := fmt.Errorf("not true after %s: %s: value %v\n%v", Patience, expression, value, page)
+			return nil, errors.Join(late, err, unknown)
 		}
 	}
 }
@@ -339,8 +340,8 @@ func (b *Browser) await(expression string, good func(value any) bool) (any, erro
 // settled is true on a complete page that no navigation is leaving.
 const settled = "document.readyState === 'complete' && !window.leaving"
 
-// Open navigates to a URL and waits until its page is complete. A browser that ends before the first page is complete is started again once:
-// on a loaded machine, a new one sometimes does.
+// Open navigates to a URL and waits until its page is complete. A browser that ends before the first page is complete, as sometimes happens
+// on a loaded machine, is started again once.
 func (b *Browser) Open(target string) {
 	b.t.Helper()
 	err := b.open(target)
