@@ -150,18 +150,19 @@ const (
 	again = 16 // maximum number of requests that are repeated after a crash: those since the last stored progress and the one in flight
 )
 
-// cuts are the ways to interrupt a push after the given number of requests, most of them sent when all members are stored.
-var cuts = map[string]func(s *largeWorld, requests int){
-	"the engine is stopped": func(s *largeWorld, requests int) {
-		w := &walkFirst{All: s.store, walked: make(chan struct{})}
+// cuts are the ways to interrupt a push after the given number of requests. At most the number during of them is sent before all members
+// are stored.
+var cuts = map[string]func(s *largeWorld, requests, during int){
+	"the engine is stopped": func(s *largeWorld, requests, during int) {
+		w := &walkFirst{All: s.store, walked: make(chan struct{}), during: during}
 		m := newKillable(w, requests, false)
 		w.RoundTripper = &delayedResponse{m}
 		e := s.start(provision.Options{Owner: "one", Store: w, Transport: w, RequestTimeout: lateRecheck}, 0)
 		<-m.killed
 		stopNow(s.t, e)
 	},
-	"the engine is killed": func(s *largeWorld, requests int) {
-		w := &walkFirst{All: s.store, walked: make(chan struct{})}
+	"the engine is killed": func(s *largeWorld, requests, during int) {
+		w := &walkFirst{All: s.store, walked: make(chan struct{}), during: during}
 		m := newKillable(w, requests, false)
 		w.RoundTripper = m
 		e := s.start(provision.Options{Owner: "one", Store: m, Transport: w, RequestTimeout: lateRecheck}, 0)
@@ -170,17 +171,16 @@ var cuts = map[string]func(s *largeWorld, requests int){
 	},
 }
 
-// walkFirst delays all requests but a few until the members of the group are stored. Before that, progress that is stored contains a push
-// of all members, which an engine repeats after a crash.
+// walkFirst delays all requests but the first ones until the members of the group are stored. Before that, progress that is stored contains
+// a push of all members, which an engine repeats after a crash.
 type walkFirst struct {
 	store.All
 	http.RoundTripper
 
 	walked chan struct{}
+	during int // requests that are not delayed
 	sent   atomic.Int64
 }
-
-const duringWalk = 5 // requests
 
 func (w *walkFirst) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
 	err := w.All.EndWalk(ctx, l, g, walk, a)
@@ -191,7 +191,7 @@ func (w *walkFirst) EndWalk(ctx context.Context, l engine.Lease, g string, walk 
 }
 
 func (w *walkFirst) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.sent.Add(1) > duringWalk {
+	if int(w.sent.Add(1)) > w.during {
 		select {
 		case <-w.walked:
 		case <-r.Context().Done():
@@ -222,8 +222,8 @@ func TestPush_ResumesAfterInterruption(t *testing.T) {
 				s.target(func(t *engine.Target) { t.MemberBatch = pushBatch })
 				s.directory.first = pushed
 				s.mark(groupMark("g"))
-				const before = 25 // a lookup, a create and member batches
-				cut(s, before)
+				const before, during = 25, 5 // a lookup, a create and member batches
+				cut(s, before, during)
 				require.Len(t, s.fake.sent(), before)
 				row := one(t, s, engine.Group, "g")
 				require.Equal(t, "rg-1", row.RemoteID, "stored during the push")

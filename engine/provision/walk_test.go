@@ -58,7 +58,7 @@ func TestPush_InterruptedDuringWalk(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 					s := walkWorld(t, db, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-					cut(s, requests)
+					cut(s, requests, requests)
 					require.Len(t, s.fake.sent(), requests, "sent before the walk has ended")
 					s.directory.set(func() { s.directory.page = nil })
 					e := s.start(provision.Options{Owner: "two"}, time.Hour)
