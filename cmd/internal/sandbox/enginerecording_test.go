@@ -31,9 +31,10 @@ var (
 	volatileError = regexp.MustCompile(`"errorId":"[^"]*"`)
 	volatileID    = regexp.MustCompile(`[A-Za-z0-9_+/-]{16,}=*`)
 	volatileHost  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	randomText    = regexp.MustCompile(`^[A-Z2-7]{26}$`) // as rand.Text makes it; one of 220 has no digit
 )
 
-// stable replaces the values that differ between runs. An id is a long word with a digit; equal ids get the same name.
+// stable replaces the values that differ between runs. An id is a long word with a digit, or random text; equal ids get the same name.
 func (r *engineRecorder) stable(text string) string {
 	text = volatileTime.ReplaceAllString(text, "TIME")
 	text = volatileClock.ReplaceAllString(text, "at CLOCK")
@@ -43,7 +44,8 @@ func (r *engineRecorder) stable(text string) string {
 	return volatileID.ReplaceAllStringFunc(text, func(word string) string {
 		parts := strings.Split(word, "/") // a word may be a path, whose segments may be ids
 		for i, part := range parts {
-			if len(part) < 16 || !strings.ContainsAny(part, "0123456789") || strings.HasPrefix(part, "urn") {
+			isID := randomText.MatchString(part) || len(part) >= 16 && strings.ContainsAny(part, "0123456789") && !strings.HasPrefix(part, "urn")
+			if !isID {
 				continue
 			}
 			if r.ids[part] == "" {
