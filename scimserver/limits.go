@@ -2,6 +2,7 @@ package scimserver
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/scimwright/scimwright/scim/filter"
 	"github.com/scimwright/scimwright/scim/patch"
@@ -51,6 +52,10 @@ type Limits struct {
 	// that exceeds it waits for up to a second, and then fails with 429 and Retry-After. A single body that exceeds it fails with 413.
 	// Default: 128 MiB. See also Options.Memory.
 	MaxMemory int64
+	// MaxTurnTime is the processor time per second that lists, groups, large resources, bulk requests and long PATCH requests may take while
+	// other servers of the process have requests, so that these are not delayed. Beyond it, such requests wait. Default: that of half of the
+	// processors less 900 ms, so 100 ms with two processors.
+	MaxTurnTime time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -70,5 +75,6 @@ func (l Limits) withDefaults() Limits {
 	l.MaxElements = cmp.Or(l.MaxElements, 5000)
 	l.MaxResource = cmp.Or(l.MaxResource, 1<<20)
 	l.MaxMemory = cmp.Or(l.MaxMemory, 128<<20)
+	l.MaxTurnTime = cmp.Or(l.MaxTurnTime, defaultTurnTime())
 	return l
 }

@@ -127,7 +127,10 @@ func (p *page) fill(size int) (complete bool, err error) {
 	if p.turn, err = p.server.turns.enterShared(p.ctx); err != nil {
 		return false, err
 	}
-	defer p.turn.leave()
+	defer func() {
+		p.turn.moves(len(p.out))
+		p.turn.leave()
+	}()
 	for len(p.out) < size && p.large.weight == 0 {
 		if len(p.queue) == 0 {
 			if err := p.refill(); err != nil {

@@ -122,7 +122,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
 	}
-	served.note(s)
+	served.note(s.turns)
 	x := &exchange{memory: reservation{own: s.memory, shared: s.shared}}
 	defer x.memory.release()
 	s.write(w, r, s.handle(r, x))
@@ -313,7 +313,7 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, status int, body [
 	h["Content-Type"] = mediaTypeHeader
 	h["Content-Length"] = []string{strconv.FormatInt(int64(len(body))+cutSize(cuts), 10)}
 	w.WriteHeader(status)
-	if err := writePieces(w, body, offset, cuts); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+	if err := s.turns.writePieces(w, body, offset, cuts); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
 		s.log.DebugContext(r.Context(), "the response could not be sent", errorAttr(err))
 	}
 }

@@ -2,6 +2,7 @@ package scimserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/scimwright/scimwright/scim"
@@ -56,43 +57,67 @@ func (sc *scan) raw() (raw RawReader, members []member) {
 	return sc.server.raw, members
 }
 
-// scanPart is the number of resources that a scan of stored text reads by one call of the store. Between the calls, other scans have a
-// turn.
-const scanPart = 500
+// A scan of stored text reads a part of the resources by one call of the store. Between the calls, other scans have a turn.
+const (
+	scanPart     = 500     // number of resources in a part
+	scanSize     = 1 << 20 // bytes of the examined texts after which a part ends
+	pauseDecoded = 48      // number of decoded resources after which other threads run
+)
+
+// errPartEnds ends a part of a scan before its last resource.
+var errPartEnds = errors.New("the part ends")
 
 // scanRaw does the same as server.scan, and decodes only some members of the resources that may match.
 func (sc *scan) scanRaw(ctx context.Context, raw RawReader, members []member, after int64, turn *turn) ([]hit, int, error) {
 	text := make([]byte, 0, firstRead)
 	part := RawScan{Type: sc.t.Name, Filter: sc.filter, After: after, Limit: scanPart, Contains: containedText(sc.filter, sc.t)}
 	for {
-		passed := 0
+		passed, size, decoded := 0, 0, 0
 		n, last, err := raw.ScanRaw(ctx, part, func(order int64, id string, resource []byte) error {
 			passed++
+			part.After = order
 			if sc.done() {
 				return nil // the rest of the part
 			}
 			var possible bool
-			if text, possible = appendMembers(text[:0], resource, members); !possible {
-				return sc.spend(1)
+			if text, possible = appendMembers(text[:0], resource, members); possible {
+				if decoded++; decoded%pauseDecoded == 0 {
+					turn.pause()
+				}
+				o, err := scim.Decode(text)
+				if err != nil {
+					return fmt.Errorf("stored resource %q: %w", id, err)
+				}
+				if err := sc.testOne(&scim.Resource{Object: *o}, order, id); err != nil {
+					return err
+				}
+			} else if err := sc.spend(1); err != nil {
+				return err
 			}
-			o, err := scim.Decode(text)
-			if err != nil {
-				return fmt.Errorf("stored resource %q: %w", id, err)
+			if size += len(resource); size >= scanSize {
+				return errPartEnds
 			}
-			return sc.testOne(&scim.Resource{Object: *o}, order, id)
+			return nil
 		})
-		if err == nil {
-			err = sc.spend(n - passed)
+		ended := errors.Is(err, errPartEnds)
+		if !ended {
+			if err == nil {
+				err = sc.spend(n - passed)
+			}
+			if err != nil {
+				return nil, 0, fmt.Errorf("scan resources: %w", err)
+			}
+			part.After = last
 		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("scan resources: %w", err)
-		}
-		part.After = last
 		if err := sc.server.tooMany(sc.total); err != nil {
 			return nil, 0, err // the matches beyond MaxResults need not be counted
 		}
-		if n < scanPart || sc.done() {
+		if !ended && n < part.Limit || sc.done() {
 			return sc.result(), sc.total, nil
+		}
+		if ended || decoded > 0 {
+			turn.decodes()
+			turn.moves(size)
 		}
 		if err := turn.yield(ctx); err != nil {
 			return nil, 0, err

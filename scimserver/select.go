@@ -232,7 +232,7 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 	if q.filter != nil {
 		sc.matcher = filter.NewMatcher(q.filter, t.ResourceType)
 	}
-	turn, err := s.turns.enter(ctx)
+	turn, err := s.turns.enterScan(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -240,6 +240,7 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 	if raw, members := sc.raw(); raw != nil {
 		return sc.scanRaw(ctx, raw, members, begin, &turn)
 	}
+	turn.decodes()
 	batch := make([]*Record, 0, scanBatch)
 	for rec, err := range s.store.Scan(ctx, t.Name, q.filter, begin) {
 		if err != nil {

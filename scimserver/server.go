@@ -73,7 +73,7 @@ type server struct {
 	lastBase     atomic.Pointer[base] // of the last request, because most requests have the same host
 	schemas      []*scim.Resource     // the documents of /Schemas, without meta.location
 	locks        locks
-	turns        turns               // of long computations
+	turns        *turns              // of long computations
 	buffers      sync.Pool           // of *buffers, for the encoding of responses
 	large        *semaphore.Weighted // bytes of large resources in memory
 	largeTexts   sync.Pool           // of *[]byte, the memory of large resources
@@ -122,10 +122,10 @@ func New(o Options) (http.Handler, error) {
 		log:          o.Logger,
 		locks:        newLocks(),
 		shared:       o.Memory,
-		turns:        newTurns(),
 		large:        semaphore.NewWeighted(largeBudget),
 	}
 	s.memory = NewMemory(s.limits.MaxMemory)
+	s.turns = newTurns(s.limits.MaxTurnTime)
 	s.raw, _ = o.Store.(RawReader)
 	if s.store == nil {
 		return nil, errors.New("scimserver: Options.Store is required")

@@ -86,6 +86,7 @@ func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, group
 		return large{}, err
 	}
 	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, buf)
+	turn.moves(2 * len(whole.JSON)) // the driver has copied it, and it will be sent
 	turn.leave()
 	if err != nil {
 		s.large.Release(l.weight)
@@ -221,7 +222,10 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 		if err != nil {
 			return nil, err
 		}
-		defer turn.leave()
+		defer func() {
+			turn.moves(len(b.out))
+			turn.leave()
+		}()
 	}
 	return s.spliceReply(r, b, http.StatusOK, &b.single, tag)
 }
@@ -321,30 +325,30 @@ func cutSize(cuts []splice.Cut) (n int64) {
 }
 
 // writePieces writes a text, which starts at an offset of the buffer, with its cuts.
-func writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
+func (t *turns) writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
 	from := 0
 	for _, c := range cuts {
-		if err := writePiece(w, text[from:c.At-offset]); err != nil {
+		if err := t.writePiece(w, text[from:c.At-offset]); err != nil {
 			return err
 		}
 		from = c.At - offset
-		if err := writePiece(w, c.Text); err != nil {
+		if err := t.writePiece(w, c.Text); err != nil {
 			return err
 		}
 	}
-	return writePiece(w, text[from:])
+	return t.writePiece(w, text[from:])
 }
 
 // pieceSize is the number of bytes after which a write lets other threads run.
 const pieceSize = 256 << 10
 
-func writePiece(w io.Writer, text []byte) error {
+func (t *turns) writePiece(w io.Writer, text []byte) error {
 	for len(text) > pieceSize {
 		if _, err := w.Write(text[:pieceSize]); err != nil {
 			return err
 		}
 		text = text[pieceSize:]
-		processor.Yield()
+		t.pause()
 	}
 	_, err := w.Write(text)
 	return err

@@ -50,6 +50,8 @@ func BenchmarkNeighbor(b *testing.B) {
 		{name: "large-index", path: "/Users?count=1000"},
 		{name: "large-cursor", path: "/Users?count=1000&cursor="},
 		{name: "filter", path: "/Users?count=1000&filter=" + url.QueryEscape(`title eq "none"`)},
+		{name: "filter-decoded", path: "/Users?count=1000&filter=" + url.QueryEscape(`userName sw "user0-" and not (name.familyName pr)`)},
+		{name: "filter-large", path: "/Users?count=1000&filter=" + url.QueryEscape(`not (name.familyName pr)`)},
 		{name: "pages", path: "/Users?count=1000&filter=" + url.QueryEscape(`userName sw "user0-0"`) + "&sortBy=userName"},
 		{name: "members", path: "/Groups/" + server.neighborGroup(b)},
 		{name: "patch", method: http.MethodPatch, path: "/Users/" + neighborID(0, 0), body: patchBody(
