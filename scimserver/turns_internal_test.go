@@ -60,8 +60,8 @@ func TestTurns_OnlyWithNeighbors(t *testing.T) {
 	})
 }
 
-// TestTurns_Rest measures how long all turns take to begin after one has ended. The processor time of the process does not count in the test:
-// the clock of synctest stands still meanwhile.
+// TestTurns_Rest measures how long all turns take to begin after one has ended. The processor time of the process does not count in the
+// test: the clock of synctest stands still meanwhile.
 func TestTurns_Rest(t *testing.T) {
 	const perSecond = 100 * time.Millisecond
 	moved := func(spent time.Duration) func(*turn) {
