@@ -54,7 +54,7 @@ extern void sqlite3_progress_handler(sqlite3*, int n, int (*handler)(void*), voi
 
 enum { OK = 0, ERROR = 1, OPEN_MAIN_DB = 0x100, OPEN_WAL = 0x80000, SHM_UNLOCK = 1, WRITE_LOCK = 0 };
 enum { VFS_POINTER = 27 }; // of sqlite3_file_control
-enum { BUFFER = 128 << 10, YIELD_READS = 32, YIELD_STEPS = 4000 };
+enum { BUFFER = 128 << 10, YIELD_READS = 32, YIELD_STEPS = 20000 };
 
 // extra follows the file of the standard VFS in memory. The methods of the file are a copy, in which some are replaced.
 typedef struct extra extra;
@@ -253,7 +253,7 @@ const (
 	// writing.
 	bufferingVFS = "scimwright-wal"
 	// yieldingVFS lets other threads run after each 32 pages that it reads, as processor.Yield. It is for readers. Their connections also do
-	// that after each 4,000 steps of a statement, which take about 0.2 ms.
+	// that after each 20,000 steps of a statement, which take about 0.2 ms.
 	yieldingVFS = "scimwright-read"
 )
 
