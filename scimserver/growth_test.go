@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -93,7 +94,9 @@ func newGrown(b *testing.B, users int) *grown {
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, db.Close()) })
 		store := storeOn(b, db)
-		h, err := scimserver.New(scimserver.Options{Store: store, Tokens: scimserver.StaticTokens(token)})
+		h, err := scimserver.New(scimserver.Options{
+			Store: store, Tokens: scimserver.StaticTokens(token), Limits: scimserver.Limits{MaxTurnTime: time.Hour}, // servers are measured in turns
+		})
 		require.NoError(b, err)
 		return store, h
 	}

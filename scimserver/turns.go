@@ -133,13 +133,14 @@ func (t *turn) spent(now time.Time) time.Duration {
 	return spent + time.Duration(t.bytes)*moveTime
 }
 
-// pauseTime is the time of pause if other servers have requests. With pieces of 256 KiB, it limits a response to 250 MB per second.
+// pauseTime is the time of pause. With pieces of 256 KiB, it limits a response to 250 MB per second.
 const pauseTime = time.Millisecond
 
-// pause lets other threads run between the pieces of a large response or computation. If other servers have requests, their processors would
-// be busy without a pause, also with the system's copies of the response and with the client.
+// pause lets other threads run between the pieces of a large response or computation. If turns have spent more than half of turnBurst, and
+// other servers have requests, their processors would be busy without a pause, also with the system's copies of the response and with the
+// client.
 func (t *turns) pause() {
-	if served.others(t) {
+	if served.others(t) && t.spent.Tokens() < float64(t.spent.Burst())/2 {
 		time.Sleep(pauseTime)
 	} else {
 		processor.Yield()

@@ -122,12 +122,26 @@ func TestTurns_Pause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer func(before *activity) { served = before }(served)
 		served = newActivity()
-		all, began := newTurns(time.Second), time.Now()
+		all := newTurns(time.Second)
+		pauses := func() bool {
+			began := time.Now()
+			all.pause()
+			return time.Since(began) == pauseTime
+		}
+		spend := func() {
+			one, err := all.enter(t.Context())
+			require.NoError(t, err)
+			one.moves(int(turnBurst / moveTime))
+			one.leave()
+		}
 		served.note(all)
-		all.pause()
-		require.Zero(t, time.Since(began), "a server alone")
+		spend()
+		require.False(t, pauses(), "a server alone")
 		served.note(&turns{})
-		all.pause()
-		require.Equal(t, pauseTime, time.Since(began))
+		require.False(t, pauses(), "a server that has spent nothing since then")
+		spend()
+		require.True(t, pauses())
+		time.Sleep(turnBurst)
+		require.False(t, pauses(), "the time is available again")
 	})
 }
