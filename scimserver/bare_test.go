@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scimwright/scimwright/internal/processor"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -119,9 +120,9 @@ func againstBare(b *testing.B, bare, h http.Handler, send func(client *http.Clie
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * bareClients}}
 		defer client.CloseIdleConnections()
 		turns[i] = func(requests int) (elapsed, cpu time.Duration) {
-			cpu, started := cpuTime(), time.Now()
+			cpu, started := processor.Used(), time.Now()
 			requestAtOnce(b, requests, func() error { return send(client, server.URL) })
-			return time.Since(started), cpuTime() - cpu
+			return time.Since(started), processor.Used() - cpu
 		}
 		turns[i](bareClients) // opens the connections
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/processor"
 )
 
 // contender is one of the functions that a benchmark compares.
@@ -24,12 +26,12 @@ func compete(b *testing.B, all []contender) {
 	for round := 0; b.Loop(); round++ {
 		for k := range all {
 			i := (round + k) % len(all) // another contender starts in each round
-			n, started, busy := 0, time.Now(), cpuTime()
+			n, started, busy := 0, time.Now(), processor.Used()
 			for n == 0 || time.Since(started) < turnTime {
 				all[i].run(b)
 				n++
 			}
-			took[i], used[i] = time.Since(started).Seconds()/float64(n), (cpuTime()-busy).Seconds()/float64(n)
+			took[i], used[i] = time.Since(started).Seconds()/float64(n), (processor.Used()-busy).Seconds()/float64(n)
 		}
 		for i := range all {
 			costs[i] = append(costs[i], took[i]*1e6)

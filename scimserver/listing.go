@@ -182,7 +182,7 @@ func (l *listing) stream(w http.ResponseWriter) error {
 	offset := listHead + 1 // without the comma
 	for {
 		limitTime(w, l.large.weight)
-		if err := l.server.turns.writePieces(w, l.out[offset:], offset, l.cuts); err != nil {
+		if err := l.server.writePieces(w, l.out[offset:], offset, l.cuts); err != nil {
 			return err
 		}
 		l.next()

@@ -313,7 +313,7 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, status int, body [
 	h["Content-Type"] = mediaTypeHeader
 	h["Content-Length"] = []string{strconv.FormatInt(int64(len(body))+cutSize(cuts), 10)}
 	w.WriteHeader(status)
-	if err := s.turns.writePieces(w, body, offset, cuts); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+	if err := s.writePieces(w, body, offset, cuts); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
 		s.log.DebugContext(r.Context(), "the response could not be sent", errorAttr(err))
 	}
 }

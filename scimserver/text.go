@@ -325,30 +325,30 @@ func cutSize(cuts []splice.Cut) (n int64) {
 }
 
 // writePieces writes a text, which starts at an offset of the buffer, with its cuts.
-func (t *turns) writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
+func (s *server) writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
 	from := 0
 	for _, c := range cuts {
-		if err := t.writePiece(w, text[from:c.At-offset]); err != nil {
+		if err := s.writePiece(w, text[from:c.At-offset]); err != nil {
 			return err
 		}
 		from = c.At - offset
-		if err := t.writePiece(w, c.Text); err != nil {
+		if err := s.writePiece(w, c.Text); err != nil {
 			return err
 		}
 	}
-	return t.writePiece(w, text[from:])
+	return s.writePiece(w, text[from:])
 }
 
 // pieceSize is the number of bytes after which a write lets other threads run.
 const pieceSize = 256 << 10
 
-func (t *turns) writePiece(w io.Writer, text []byte) error {
+func (s *server) writePiece(w io.Writer, text []byte) error {
 	for len(text) > pieceSize {
 		if _, err := w.Write(text[:pieceSize]); err != nil {
 			return err
 		}
 		text = text[pieceSize:]
-		t.pause()
+		s.turns.pause()
 	}
 	_, err := w.Write(text)
 	return err

@@ -51,8 +51,7 @@ type turn struct {
 func (t *turns) enter(ctx context.Context) (turn, error) {
 	select {
 	case t.slots <- struct{}{}:
-		used, _ := processor.Used()
-		return turn{of: t, began: time.Now(), used: used}, nil
+		return turn{of: t, began: time.Now(), used: processor.Used()}, nil
 	case <-ctx.Done():
 		return turn{}, context.Cause(ctx)
 	}
@@ -127,7 +126,7 @@ const (
 // bytes. So waiting for the database counts only if other requests are running meanwhile.
 func (t *turn) spent(now time.Time) time.Duration {
 	spent := now.Sub(t.began)
-	if used, ok := processor.Used(); ok {
+	if used := processor.Used(); used > 0 {
 		spent = min(spent, used-t.used)
 	}
 	return spent + time.Duration(t.bytes)*moveTime
@@ -152,11 +151,9 @@ func (t *turn) pause() {
 	if t.of == nil {
 		return
 	}
-	began := time.Now()
-	before, _ := processor.Used()
+	began, used := time.Now(), processor.Used()
 	t.of.pause()
-	after, _ := processor.Used()
-	t.began, t.used = t.began.Add(time.Since(began)), t.used+after-before
+	t.began, t.used = t.began.Add(time.Since(began)), t.used+processor.Used()-used
 }
 
 // held reports whether the request has a turn.

@@ -228,7 +228,7 @@ static int opened(sqlite3 *db, char **message, const void *functions) {
 
 static unsigned long yield_count(void) { return __atomic_load_n(&yields, __ATOMIC_RELAXED); }
 
-// register_files registers the two VFS with their names.
+// register_files registers the two VFS with their names, and opened.
 static int register_files(const char *writer, const char *reader) {
 	standard = sqlite3_vfs_find(NULL);
 	if (!standard) return ERROR;
