@@ -33,8 +33,17 @@ func NewLink(relation Table, index string) *Link {
 	return &Link{relation: t, to: to, anySQL: "SELECT 1 FROM " + t.quoted + " WHERE " + to.quoted + " = ? LIMIT 1"}
 }
 
-// Any reports whether a relation references the document with the id.
-func (l *Link) Any(ctx context.Context, tx *Tx, id string) (found bool, err error) {
+// Any reports whether a relation references the document with the id in the collection c.
+func (l *Link) Any(ctx context.Context, tx *Tx, c Table, id string) (found bool, err error) {
+	if cache := tx.sql.Rows(); cache != nil && c.core().recent && tx.sql.Unchanged(cache.Key(keyID, id)) {
+		cached, err := c.core().recall(cache, id, nil, columns{link: l}, func(r *row) error {
+			found = len(r.linked) > 0
+			return nil
+		})
+		if cached || err != nil {
+			return found, err
+		}
+	}
 	err = sqldb.Each(ctx, tx, 1, l.anySQL, []any{textKey(id)}, func([]driver.Value) error {
 		found = true
 		return sqldb.ErrStop

@@ -15,7 +15,7 @@ import (
 
 // Recent documents: reads outside of transactions take the documents of some collections from the cache of rows of the database, if it has
 // one. Package rowcache proves that they are current. A document gets there when a caller reads it by its id or by a unique value, and when
-// it is inserted with Remember. A page of a list takes its documents from the cache if at most a few of them are missing there;
+// it is inserted with Remember. Revise replaces a cached document. A page of a list takes its documents from the cache if at most a few of them are missing there;
 // see recallGaps.
 
 func (c *collection[T]) CachedReads() Collection[T] {
@@ -118,11 +118,11 @@ func (b *cachedRow) time() (n int64) {
 	return n
 }
 
-// readCached sets r to a cached row. It returns false if the row is not of the table, or has no link although one is needed. The unique
-// value, if it is not nil, must be that of the row.
-func (t *table) readCached(r *row, text []byte, with columns, unique *uniqueValue) bool {
-	if len(text) < 3 || binary.BigEndian.Uint16(text) != t.tag || with.link != nil && text[2]&cachedLink == 0 {
-		return false
+// cachedColumns sets r to the columns at the start of a cached row. It returns the flags, and the rest: the relations, the unique values
+// and the text. The rest is empty if the row is not of the table.
+func (t *table) cachedColumns(r *row, text []byte) (flags byte, rest cachedRow) {
+	if len(text) < 3 || binary.BigEndian.Uint16(text) != t.tag {
+		return 0, nil
 	}
 	b := cachedRow(text[3:])
 	r.seq, r.rev = b.number(), b.number()
@@ -130,19 +130,49 @@ func (t *table) readCached(r *row, text []byte, with columns, unique *uniqueValu
 	if id := b.bytes(b.number()); r.id != string(id) {
 		r.id = string(id)
 	}
-	linked := b.bytes(b.number())
-	r.linked, r.hasLink = nil, with.link != nil
-	if r.hasLink && len(linked) > 0 {
+	return text[2], b
+}
+
+// linked sets the relations of r.
+func (b *cachedRow) linked(r *row) {
+	r.linked, r.hasLink = nil, true
+	if linked := b.bytes(b.number()); len(linked) > 0 {
 		r.linked = strings.Split(string(linked), idSeparator)
 	}
-	found := unique == nil
-	if count := b.bytes(1); count != nil {
-		for range count[0] {
-			index := b.bytes(1)
-			key := b.bytes(b.number())
-			found = found || len(index) == 1 && int(index[0]) == unique.index && string(key) == unique.key
+}
+
+// unique calls each for the unique values.
+func (b *cachedRow) unique(each func(index int, key []byte)) {
+	count := b.bytes(1)
+	if count == nil {
+		return
+	}
+	for range count[0] {
+		index := b.bytes(1)
+		key := b.bytes(b.number())
+		if len(index) == 1 {
+			each(int(index[0]), key)
 		}
 	}
+}
+
+// readCached sets r to a cached row. It returns false if the row is not of the table, or has no link although one is needed. The unique
+// value, if it is not nil, must be that of the row.
+func (t *table) readCached(r *row, text []byte, with columns, unique *uniqueValue) bool {
+	flags, b := t.cachedColumns(r, text)
+	if with.link != nil && flags&cachedLink == 0 {
+		return false
+	}
+	if with.link != nil {
+		b.linked(r)
+	} else {
+		r.linked, r.hasLink = nil, false
+		b.bytes(b.number())
+	}
+	found := unique == nil
+	b.unique(func(index int, key []byte) {
+		found = found || index == unique.index && string(key) == unique.key
+	})
 	r.text, r.length = b, int64(len(b))
 	return found && len(b) > 0 && (with.longest == 0 || len(b) <= with.longest)
 }
@@ -284,6 +314,41 @@ func Remember[T any](c Collection[T], tx *Tx, doc Doc[T], p Prepared[T], link *L
 	t.cacheable(cache, &r, t.uniqueValues(p.encoded.keys), func(keys []rowcache.Key, text []byte) {
 		tx.sql.Remember(cache.Pack(keys, text))
 	})
+}
+
+// renew caches the new row of a revision after the commit, if the row before it is cached. The new row has the relations of that row, which
+// a revision does not change, and its unique values, if they are the same. The cache does not store the row if another update of the same
+// commit changes the document or its relations.
+func (t *table) renew(tx *Tx, r row, v *revision) {
+	cache := tx.sql.Rows()
+	if cache == nil || !t.recent {
+		return
+	}
+	var unique []uniqueValue
+	buf := rowBuffers.Get().(*rowBuffer)
+	old := &buf.row
+	old.id = r.id
+	found := cache.Get(cache.Key(keyID, r.id), buf.text[:0], func(text []byte) bool {
+		flags, b := t.cachedColumns(old, text)
+		if old.id != r.id {
+			return false
+		}
+		if b.linked(&r); flags&cachedLink == 0 {
+			r.hasLink = false
+		}
+		b.unique(func(index int, key []byte) {
+			if !v.unique {
+				unique = append(unique, uniqueValue{index, string(key)})
+			}
+		})
+		return len(b) > 0
+	})
+	giveRowBuffer(buf)
+	if !found {
+		return
+	}
+	r.text = v.text
+	t.cacheable(cache, &r, unique, func(keys []rowcache.Key, text []byte) { tx.sql.Remember(cache.Pack(keys, text)) })
 }
 
 // recallGaps is the number of documents of a page that are read by one statement each, between documents that are cached.

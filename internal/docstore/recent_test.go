@@ -172,6 +172,94 @@ func TestCachedReads_EqualQueries(t *testing.T) {
 	require.Greater(t, hit, 1000, "the cache was used")
 }
 
+// TestCachedReads_OneCommit makes random changes of few documents and their relations in common commits, and compares the cached reads after
+// each commit with those of a snapshot, and Link.Any in the changes with a query.
+func TestCachedReads_OneCommit(t *testing.T) {
+	s := openRecent(t, sqldbtest.SQLite(t))
+	ctx, random := t.Context(), rand.New(rand.NewPCG(3, 4))
+	ids, names := []string{"a", "b", "c"}, []string{"a", "b", "c"}
+	write := func(id string, n int) error {
+		p, err := docstore.Prepare(s.persons, person{id, n})
+		if err != nil {
+			return err
+		}
+		return s.Update(ctx, func(tx *docstore.Tx) error {
+			doc, err := docstore.InsertPrepared(ctx, s.persons, tx, id, p)
+			if err == nil {
+				docstore.Remember(s.persons, tx, doc, p, s.link)
+			}
+			return err
+		})
+	}
+	for i, id := range ids {
+		require.NoError(t, write(id, i))
+	}
+	change := func(tx *docstore.Tx, what int, id, group string, n int) error {
+		for _, of := range ids {
+			want, err := s.ties.Count(ctx, tx, docstore.Eq("to", of))
+			if err != nil {
+				return err
+			}
+			if found, err := s.link.Any(ctx, tx, s.persons, of); err != nil || found != (want > 0) {
+				t.Errorf("Any(%s) before change %d: %t, %v; %d relations", of, n, found, err, want)
+			}
+		}
+		var err error
+		switch what {
+		case 0:
+			_, err = s.ties.Insert(ctx, tx, docstore.JoinID(group, id), tie{id})
+		case 1:
+			_, err = s.ties.DeleteWhere(ctx, tx, docstore.IDs(docstore.JoinID(group, id)))
+		case 2:
+			if err = s.persons.Delete(ctx, tx, id); err == nil {
+				_, err = s.persons.Insert(ctx, tx, id, person{id, n})
+			}
+		default:
+			_, err = s.persons.Update(ctx, tx, id, 0, person{id, n})
+		}
+		return err
+	}
+	renewed := 0
+	for round := range 200 {
+		started, together := make(chan struct{}), make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := s.Update(ctx, func(*docstore.Tx) error { // while it runs, the other updates wait for its commit
+				close(started)
+				<-together
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-started
+		var begun sync.WaitGroup
+		for i := range 4 {
+			what, id, group := random.IntN(8), ids[random.IntN(len(ids))], fmt.Sprint("group", random.IntN(2))
+			begun.Add(1)
+			all.Go(func() {
+				begun.Done()
+				_ = s.Update(ctx, func(tx *docstore.Tx) error { return change(tx, what, id, group, 4*round+i) }) // a relation may exist already
+			})
+		}
+		begun.Wait()
+		close(together)
+		all.Wait()
+		var want []seen
+		for _, id := range ids {
+			if _, ok := docstore.TextsOf(s.persons).RecallLinked(s.Reader(), id, s.link); ok {
+				renewed++
+			}
+		}
+		require.NoError(t, s.View(ctx, func(q docstore.Reader) error {
+			want = s.reads(t, q, ids, names)
+			return nil
+		}))
+		require.Equal(t, want, s.reads(t, s.Reader(), ids, names), "after round %d", round)
+	}
+	require.Greater(t, renewed, 200, "updates replace cached documents")
+}
+
 // TestCachedReads_SeeAcknowledgedWrites reads a document after each of its updates, while other documents are updated and read.
 func TestCachedReads_SeeAcknowledgedWrites(t *testing.T) {
 	s := openRecent(t, sqldbtest.SQLite(t))

@@ -58,11 +58,12 @@ func (ix *index) remove(ctx context.Context, tx *sqldb.Tx, seq int64, values []a
 
 // revision is a change of a stored document: its row, its new text, and the index values that change.
 type revision struct {
-	old   row // without its text
-	text  []byte
-	sql   string
-	set   []any // the new values of single-valued indexes, in the order of sql
-	sides []sideChange
+	old    row // without its text
+	text   []byte
+	sql    string
+	set    []any // the new values of single-valued indexes, in the order of sql
+	sides  []sideChange
+	unique bool // a value of a unique index changes
 }
 
 // sideChange is the change of one document in a side table.
@@ -104,6 +105,7 @@ func (t *table) compare(r *revision, before, document any) error {
 			}
 			if want != have {
 				sets, r.set = sets+", "+ix.quoted+" = ?", append(r.set, want)
+				r.unique = r.unique || ix.unique
 			}
 			continue
 		}
@@ -164,6 +166,9 @@ func (t *table) revise(ctx context.Context, tx *Tx, v revision) (row, error) {
 		if err == nil {
 			err = side.ix.add(ctx, tx.sql, r.seq, side.coming)
 		}
+	}
+	if err == nil {
+		t.renew(tx, r, &v)
 	}
 	return r, t.wrap(t.explain(err))
 }

@@ -164,7 +164,7 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 	if ungrouped := k.groups != nil && old.Groups != nil && len(old.Groups) == 0; change.Empty() && !k.guarded && (!renamed || ungrouped) {
 		err = s.docs.UpdateUnguarded(ctx, func(tx *docstore.Tx) error {
 			if renamed { // the resource may have become a member in the meantime
-				member, err := k.groups.Any(ctx, tx, rec.ID)
+				member, err := k.groups.Any(ctx, tx, k.docs, rec.ID)
 				if err == nil && member {
 					err = errGuarded
 				}

@@ -38,6 +38,7 @@ type group struct {
 	gather    gathering        // used by loop
 	idle      sync.Pool        // of *job, for the next updates
 	shared    map[string]int64 // see Tx.Shared
+	written   []*job           // the jobs whose changes are part of the present transaction
 }
 
 // job is one caller's update in a group commit.
@@ -204,31 +205,31 @@ func (g *group) batch(first *job) {
 		first.done <- err
 		return
 	}
-	written := []*job{first} // the jobs whose changes are part of this transaction
-	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
+	g.written = append(g.written, first)
+	for j := g.next(len(g.written), started); j != nil; j = g.next(len(g.written), started) {
 		serve := g.serve
 		if j.unguarded {
 			serve = g.serveUnguarded
 		}
 		ok, alive := serve(conn, j)
 		if ok {
-			written = append(written, j)
+			g.written = append(g.written, j)
 		}
 		if !alive {
 			rollback(conn)
-			answer(written, errLost)
+			g.answer(errLost)
 			return
 		}
 	}
-	g.rows.commits(written)
+	g.rows.commits(g.written)
 	committing := time.Now()
 	if _, err = conn.ExecContext(ctx, "COMMIT"); err != nil {
 		rollback(conn)
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
-	g.rows.committed(conn, written)
+	g.rows.committed(conn, g.written)
 	g.gather.committed(time.Since(committing), int(g.callers.Load()))
-	answer(written, err)
+	g.answer(err)
 	select {
 	case g.committed <- struct{}{}:
 	default:
@@ -260,10 +261,13 @@ func rollback(conn *sql.Conn) {
 var errLost = errors.New("sqldb: the transaction was rolled back with another update, for example because the disk is full: retry the " +
 	"update")
 
-func answer(jobs []*job, err error) {
-	for _, j := range jobs {
+// answer sends the result of the transaction to its callers.
+func (g *group) answer(err error) {
+	for _, j := range g.written {
 		j.done <- err
 	}
+	clear(g.written)
+	g.written = g.written[:0]
 }
 
 // next returns the next waiting job of the batch, or nil if the batch is to be committed now.
@@ -298,7 +302,7 @@ const savepoint = "caller"
 
 // tx returns the Tx of a job.
 func (g *group) tx(conn *sql.Conn, j *job) *Tx {
-	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded, rows: g.rows, shared: g.shared}
+	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded, rows: g.rows, shared: g.shared, earlier: &g.written}
 	return j.tx
 }
 

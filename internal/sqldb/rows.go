@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -67,6 +68,20 @@ func (tx *Tx) Rows() *rowcache.Cache {
 // Changing declares that the next statement changes no other cached rows than those with the keys.
 func (tx *Tx) Changing(keys ...rowcache.Key) {
 	tx.keys, tx.declared = append(tx.keys, keys...), true
+}
+
+// Unchanged reports whether no update of the same commit, including this one, has declared or may have made a change of the row with the
+// key. A row in the cache is then current for this transaction.
+func (tx *Tx) Unchanged(key rowcache.Key) bool {
+	if tx.rows == nil || tx.earlier == nil || tx.anyRow || slices.Contains(tx.keys, key) {
+		return false
+	}
+	for _, j := range *tx.earlier {
+		if j.tx.anyRow || slices.Contains(j.tx.keys, key) {
+			return false
+		}
+	}
+	return true
 }
 
 // Remember caches a row that the transaction has written, after the commit.

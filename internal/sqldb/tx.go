@@ -66,7 +66,8 @@ type Tx struct {
 	anyRow   bool           // a statement may have changed other rows of cached tables
 	written  []rowcache.Row // see Remember
 
-	shared map[string]int64 // see Shared
+	shared  map[string]int64 // see Shared
+	earlier *[]*job          // the updates of the same commit before this one; nil outside of a group commit
 }
 
 // Shared returns a map for values that later updates of the same transaction of the database need: the updates of a group commit share the

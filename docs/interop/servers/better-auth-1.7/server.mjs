@@ -18,4 +18,4 @@ const options = {
 };
 const tables = Object.fromEntries(Object.values(getAuthTables(options)).map((table) => [table.modelName, []]));
 const handler = toNodeHandler(betterAuth({ ...options, database: memoryAdapter(tables) }));
-console.log(`${baseURL}/api/auth/scim/v2`);
+console.log(`${baseURL}/api/auth/scim/v2 ${token}`);

@@ -58,4 +58,4 @@ app.use("/scim/v2", new SCIMMYRouters({
     return "interop";
   },
 }));
-const server = app.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/scim/v2`));
+const server = app.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/scim/v2 ${token}`));
