@@ -262,8 +262,6 @@ var topics = []topic{
 	{id: "patch-message-scim-type", evidence: "the scimType of the rejection of an invalid PATCH operation is " +
 		"wrong", when: keyword, min: 3, checks: []string{
 		"patch.remove-no-path", "patch.*-no-path-text", "patch.no-operations"}},
-	{id: "no-value", evidence: "a PATCH replace without a value is accepted", when: failed, min: 1,
-		checks: []string{"patch.replace-no-value"}},
 	{id: "no-value-scim-type", evidence: "the scimType of the rejection of a PATCH add without a value is wrong", when: keyword, min: 1,
 		checks: []string{"patch.add-no-value"}},
 	{id: "no-op", evidence: "a PATCH operation without op is accepted", when: failed, min: 1, checks: []string{"patch.absent-operation"}},

@@ -37,7 +37,7 @@ var patchRejected = rejectedPatches(
 		id:     "replace-no-value",
 		title:  "The operation replace without a value is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.3-15"),
-		level:  interop,
+		level:  may,
 		before: always(doc{"displayName": "Stays"}),
 		ops:    single(doc{"op": "replace", "path": "displayName"}),
 		types:  []string{"invalidValue", "invalidSyntax"},

@@ -2,7 +2,6 @@ package docstore
 
 import (
 	"context"
-
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
@@ -15,8 +14,8 @@ import (
 
 // Recent documents: reads outside of transactions take the documents of some collections from the cache of rows of the database, if it has
 // one. Package rowcache proves that they are current. A document gets there when a caller reads it by its id or by a unique value, and when
-// it is inserted with Remember. Revise replaces a cached document. A page of a list takes its documents from the cache if at most a few of them are missing there;
-// see recallGaps.
+// it is inserted with Remember; Revise replaces a cached document. A page of a list takes its documents from the cache if at most a few of
+// them are missing there; see recallGaps.
 
 func (c *collection[T]) CachedReads() Collection[T] {
 	c.t.recent = true

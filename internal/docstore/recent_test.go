@@ -172,7 +172,7 @@ func TestCachedReads_EqualQueries(t *testing.T) {
 	require.Greater(t, hit, 1000, "the cache was used")
 }
 
-// TestCachedReads_OneCommit makes random changes of few documents and their relations in common commits, and compares the cached reads after
+// TestCachedReads_OneCommit makes random changes of few documents and their relations in common commits. It compares the cached reads after
 // each commit with those of a snapshot, and Link.Any in the changes with a query.
 func TestCachedReads_OneCommit(t *testing.T) {
 	s := openRecent(t, sqldbtest.SQLite(t))
