@@ -9,7 +9,6 @@ const (
 	maxSkipped  = 64
 
 	batchLeast = 8 // see full
-	mostOf     = 3 // see enough: two thirds
 )
 
 // gathering decides whether a batch waits for further callers before its commit. Without a wait, callers that send one update after the
@@ -36,14 +35,6 @@ func (g *gathering) committed(took time.Duration, callers int) {
 // one batch: then nobody prepares an update during the commit, and nobody waits after it.
 func (g *gathering) full(size int, took time.Duration) bool {
 	return size >= maxBatch || took >= maxBatchTime || size >= batchLeast && g.took > 0 && took >= g.took
-}
-
-// enough reports whether a batch of this size is committed although further callers are expected, given the time since the end of the last
-// commit. If most of them have come, and gathering them has taken as long as a commit, the others come at the cost of a longer pause of the
-// disk than they save: now they prepare their updates during the commit, which hardly uses a processor. If a commit takes long, all callers
-// come before that time.
-func (g *gathering) enough(size int, since time.Duration) bool {
-	return g.took > 0 && since >= g.took && mostOf*size >= (mostOf-1)*g.expected
 }
 
 // limit returns how long a batch of this size waits for another caller. If it returns 0, the batch is committed now.

@@ -33,31 +33,6 @@ func TestGathering_Limit(t *testing.T) {
 	}
 }
 
-// TestGathering_Enough checks when a batch is committed although further callers are expected.
-func TestGathering_Enough(t *testing.T) {
-	const ms = time.Millisecond
-	for name, c := range map[string]struct {
-		took, since    time.Duration
-		expected, size int
-		want           bool
-	}{
-		"before the first commit":             {0, ms, 0, 1, false},
-		"two thirds after the time of commit": {ms, ms, 9, 6, true},
-		"two thirds before that":              {ms, ms - 1, 9, 6, false},
-		"fewer than two thirds":               {ms, 10 * ms, 9, 5, false},
-		"one of two":                          {ms, 10 * ms, 2, 1, false},
-		"all of them":                         {ms, ms, 2, 2, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var g gathering
-			if c.expected > 0 {
-				g.committed(c.took, c.expected)
-			}
-			require.Equal(t, c.want, g.enough(c.size, c.since))
-		})
-	}
-}
-
 // TestGathering_Vain checks that waits become rare while nobody comes, and are as frequent as before as soon as a caller does.
 func TestGathering_Vain(t *testing.T) {
 	var g gathering

@@ -36,7 +36,6 @@ type group struct {
 	once      sync.Once
 	callers   atomic.Int32     // goroutines in update
 	gather    gathering        // used by loop
-	ended     time.Time        // when the last commit ended
 	idle      sync.Pool        // of *job, for the next updates
 	shared    map[string]int64 // see Tx.Shared
 	written   []*job           // the jobs whose changes are part of the present transaction
@@ -229,8 +228,7 @@ func (g *group) batch(first *job) {
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
 	g.rows.committed(conn, g.written)
-	g.ended = time.Now()
-	g.gather.committed(g.ended.Sub(committing), int(g.callers.Load()))
+	g.gather.committed(time.Since(committing), int(g.callers.Load()))
 	g.answer(err)
 	select {
 	case g.committed <- struct{}{}:
@@ -282,15 +280,9 @@ func (g *group) next(size int, started time.Time) *job {
 		case j := <-g.jobs:
 			return j
 		default:
-			if g.gather.enough(size, time.Since(g.ended)) {
-				return nil
-			}
 			// Let other goroutines run: a caller whose update was committed last may submit another update.
 			runtime.Gosched()
 		}
-	}
-	if g.gather.enough(size, time.Since(g.ended)) {
-		return nil
 	}
 	if limit := g.gather.limit(size); limit > 0 {
 		timer := time.NewTimer(limit)
