@@ -35,8 +35,9 @@ func NewLink(relation Table, index string) *Link {
 
 // Any reports whether a relation references the document with the id in the collection c.
 func (l *Link) Any(ctx context.Context, tx *Tx, c Table, id string) (found bool, err error) {
-	if cache := tx.sql.Rows(); cache != nil && c.core().recent && tx.sql.Unchanged(cache.Key(keyID, id)) {
-		cached, err := c.core().recall(cache, id, nil, columns{link: l}, func(r *row) error {
+	t := c.core()
+	if cache := t.written(tx); cache != nil && tx.sql.Unchanged(cache.Key(keyID, id)) {
+		cached, err := t.recall(cache, id, nil, columns{link: l}, func(r *row) error {
 			found = len(r.linked) > 0
 			return nil
 		})

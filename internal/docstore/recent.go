@@ -37,6 +37,14 @@ func (t *table) rows(q Reader) *rowcache.Cache {
 	return sqldb.Rows(q)
 }
 
+// written is rows for the rows that an update writes.
+func (t *table) written(tx *Tx) *rowcache.Cache {
+	if !t.recent {
+		return nil
+	}
+	return tx.sql.Rows()
+}
+
 // tagOf returns the tag of a table in cached rows.
 func tagOf(name string) uint16 {
 	h := fnv.New32a()
@@ -132,10 +140,10 @@ func (t *table) cachedColumns(r *row, text []byte) (flags byte, rest cachedRow) 
 	return text[2], b
 }
 
-// linked sets the relations of r.
-func (b *cachedRow) linked(r *row) {
-	r.linked, r.hasLink = nil, true
-	if linked := b.bytes(b.number()); len(linked) > 0 {
+// linked sets the relations of r if read is true.
+func (b *cachedRow) linked(r *row, read bool) {
+	r.linked, r.hasLink = nil, read
+	if linked := b.bytes(b.number()); read && len(linked) > 0 {
 		r.linked = strings.Split(string(linked), idSeparator)
 	}
 }
@@ -162,12 +170,7 @@ func (t *table) readCached(r *row, text []byte, with columns, unique *uniqueValu
 	if with.link != nil && flags&cachedLink == 0 {
 		return false
 	}
-	if with.link != nil {
-		b.linked(r)
-	} else {
-		r.linked, r.hasLink = nil, false
-		b.bytes(b.number())
-	}
+	b.linked(r, with.link != nil)
 	found := unique == nil
 	b.unique(func(index int, key []byte) {
 		found = found || index == unique.index && string(key) == unique.key
@@ -302,25 +305,29 @@ func (t *table) uniqueValues(k keys) (out []uniqueValue) {
 // Remember caches a document that the transaction has inserted, after the commit. If link is not nil, the document is cached with the
 // information that no relation of the link references it.
 func Remember[T any](c Collection[T], tx *Tx, doc Doc[T], p Prepared[T], link *Link) {
-	t, cache := c.core(), tx.sql.Rows()
-	if cache == nil || !t.recent {
+	t := c.core()
+	cache := t.written(tx)
+	if cache == nil {
 		return
 	}
 	r := row{
 		id: doc.ID, seq: doc.seq, rev: doc.Rev, created: doc.Created.UnixMilli(), updated: doc.Updated.UnixMilli(), text: p.encoded.text,
 		hasLink: link != nil && textKey(doc.ID) == doc.ID,
 	}
-	t.cacheable(cache, &r, t.uniqueValues(p.encoded.keys), func(keys []rowcache.Key, text []byte) {
-		tx.sql.Remember(cache.Pack(keys, text))
-	})
+	t.remember(tx, cache, &r, t.uniqueValues(p.encoded.keys))
+}
+
+// remember caches a row after the commit.
+func (t *table) remember(tx *Tx, cache *rowcache.Cache, r *row, unique []uniqueValue) {
+	t.cacheable(cache, r, unique, func(keys []rowcache.Key, text []byte) { tx.sql.Remember(cache.Pack(keys, text)) })
 }
 
 // renew caches the new row of a revision after the commit, if the row before it is cached. The new row has the relations of that row, which
 // a revision does not change, and its unique values, if they are the same. The cache does not store the row if another update of the same
 // commit changes the document or its relations.
 func (t *table) renew(tx *Tx, r row, v *revision) {
-	cache := tx.sql.Rows()
-	if cache == nil || !t.recent {
+	cache := t.written(tx)
+	if cache == nil {
 		return
 	}
 	var unique []uniqueValue
@@ -332,14 +339,10 @@ func (t *table) renew(tx *Tx, r row, v *revision) {
 		if old.id != r.id {
 			return false
 		}
-		if b.linked(&r); flags&cachedLink == 0 {
-			r.hasLink = false
+		b.linked(&r, flags&cachedLink != 0)
+		if !v.unique {
+			b.unique(func(index int, key []byte) { unique = append(unique, uniqueValue{index, string(key)}) })
 		}
-		b.unique(func(index int, key []byte) {
-			if !v.unique {
-				unique = append(unique, uniqueValue{index, string(key)})
-			}
-		})
 		return len(b) > 0
 	})
 	giveRowBuffer(buf)
@@ -347,7 +350,7 @@ func (t *table) renew(tx *Tx, r row, v *revision) {
 		return
 	}
 	r.text = v.text
-	t.cacheable(cache, &r, unique, func(keys []rowcache.Key, text []byte) { tx.sql.Remember(cache.Pack(keys, text)) })
+	t.remember(tx, cache, &r, unique)
 }
 
 // recallGaps is the number of documents of a page that are read by one statement each, between documents that are cached.

@@ -51,6 +51,19 @@ func openRecent(t *testing.T, db *sqldb.DB) recentStore {
 	return s
 }
 
+// insert stores a person and caches it, with the link unless it is nil.
+func (s recentStore) insert(ctx context.Context, tx *docstore.Tx, id string, value person, link *docstore.Link) error {
+	p, err := docstore.Prepare(s.persons, value)
+	if err != nil {
+		return err
+	}
+	doc, err := docstore.InsertPrepared(ctx, s.persons, tx, id, p)
+	if err == nil {
+		docstore.Remember(s.persons, tx, doc, p, link)
+	}
+	return err
+}
+
 // seen is what a read returns.
 type seen struct {
 	ID, Text string
@@ -119,15 +132,7 @@ func TestCachedReads_EqualQueries(t *testing.T) {
 		return s.Update(ctx, func(tx *docstore.Tx) error {
 			switch random.IntN(10) {
 			case 0, 1, 2:
-				p, err := docstore.Prepare(s.persons, person{name, n})
-				if err != nil {
-					return err
-				}
-				doc, err := docstore.InsertPrepared(ctx, s.persons, tx, id, p)
-				if err == nil {
-					docstore.Remember(s.persons, tx, doc, p, nil)
-				}
-				return err
+				return s.insert(ctx, tx, id, person{name, n}, nil)
 			case 3, 4:
 				_, err := s.persons.Update(ctx, tx, id, 0, person{name, n})
 				return err
@@ -178,21 +183,8 @@ func TestCachedReads_OneCommit(t *testing.T) {
 	s := openRecent(t, sqldbtest.SQLite(t))
 	ctx, random := t.Context(), rand.New(rand.NewPCG(3, 4))
 	ids, names := []string{"a", "b", "c"}, []string{"a", "b", "c"}
-	write := func(id string, n int) error {
-		p, err := docstore.Prepare(s.persons, person{id, n})
-		if err != nil {
-			return err
-		}
-		return s.Update(ctx, func(tx *docstore.Tx) error {
-			doc, err := docstore.InsertPrepared(ctx, s.persons, tx, id, p)
-			if err == nil {
-				docstore.Remember(s.persons, tx, doc, p, s.link)
-			}
-			return err
-		})
-	}
 	for i, id := range ids {
-		require.NoError(t, write(id, i))
+		require.NoError(t, s.Update(ctx, func(tx *docstore.Tx) error { return s.insert(ctx, tx, id, person{id, i}, s.link) }))
 	}
 	change := func(tx *docstore.Tx, what int, id, group string, n int) error {
 		for _, of := range ids {
@@ -273,13 +265,7 @@ func TestCachedReads_SeeAcknowledgedWrites(t *testing.T) {
 						_, err := s.persons.Update(t.Context(), tx, id, 0, person{id, n})
 						return err
 					}
-					p, err := docstore.Prepare(s.persons, person{id, n})
-					if err != nil {
-						return err
-					}
-					doc, err := docstore.InsertPrepared(t.Context(), s.persons, tx, id, p)
-					docstore.Remember(s.persons, tx, doc, p, nil)
-					return err
+					return s.insert(t.Context(), tx, id, person{id, n}, nil)
 				})
 			}
 			for n := range 150 {
