@@ -38,6 +38,8 @@ var reportedBy = []struct {
 }{
 	{regexp.MustCompile(`^a DELETE below /\S+ has no effect`), "delete.gone"},
 	{regexp.MustCompile(`without the members that accepted requests have set`), "groups.create"},
+	{regexp.MustCompile(`^blocked: GET /Users\?count=2 returned \d+ users`), "list.count"},
+	{regexp.MustCompile(`^blocked: GET /Users\?startIndex=3 returned the items of startIndex=1`), "list.start-index"},
 }
 
 // member matches the part of a reason that names the attribute of an object.
@@ -240,7 +242,7 @@ func common(a, b []string) int {
 }
 
 // number returns the number of elements for which f returns true.
-func number(list []string, f func(string) bool) int {
+func number[E any](list []E, f func(E) bool) int {
 	n := 0
 	for _, x := range list {
 		if f(x) {

@@ -65,6 +65,14 @@ func TestOf_BlockedBy(t *testing.T) {
 			reason:  "blocked: GET /Groups/{id} returned 200 without the members that accepted requests have set",
 			blocker: shown("GET", "/Groups/8", "", 200, `{"members":[]}`), same: true,
 		},
+		"a startIndex that the target ignores": {
+			check: "list.start-index", want: "other items", shows: shown("GET", "/Users?startIndex=3&count=2", "", 200, "{}"),
+			reason: "blocked: GET /Users?startIndex=3 returned the items of startIndex=1", same: true,
+		},
+		"a count that the target ignores": {
+			check: "list.count", want: "at most 1", shows: shown("GET", "/Users?count=1", "", 200, "{}"),
+			reason: "blocked: GET /Users?count=2 returned 17 users", same: true,
+		},
 		"another filter": {
 			check: "filter.invalid-syntax", want: "400", shows: shown("GET", "/Users?filter=userName+eq+%22unclosed", "", 200, "{}"),
 			reason: "blocked: GET /Users?filter, with the same operator and userName, title or displayName, returned 200 and not exactly the " +

@@ -42,10 +42,17 @@ const minLinkKnown = 0.5
 // signature is almost proved.
 const minMatches = 3
 
+// minUnsteady replaces minMatches for a pick that is unsteady.
+const minUnsteady = 2
+
 // almostProved reports whether the findings are those of a server with the fault of the signature, except that a few of its checks have
 // passed, or a tenth of the symptoms have other fingerprints. Another fault has probably changed their results.
 func (p pick) almostProved() bool {
-	return p.same >= minMatches*max(1, p.certain) && 10*p.other <= len(p.symptoms)
+	least := minMatches
+	if p.unsteady {
+		least = minUnsteady
+	}
+	return p.same >= least*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
 
 // supported reports whether the findings are those of a server with the fault of the signature, except that some symptoms have other
@@ -54,9 +61,11 @@ func (p pick) almostProved() bool {
 func (p pick) supported() bool { return p.other > 0 && p.same >= minMatches*(p.other+p.certain) }
 
 // contradicted reports whether the findings are those of other faults: none has a fingerprint of the signature, and each that could have
-// one has a fingerprint of another signature instead, or shows another wrong value. A rejection without a known fingerprint does not
-// contradict the fault, because another fault of the target can have changed the error.
-func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.foreign == p.other }
+// one has a fingerprint of another signature, or another shape than the finding about the fault, for example an error in place of a wrong
+// value. If a check of the signature has passed, each wrong value with another fingerprint counts, too.
+func (p pick) contradicted() bool {
+	return p.same == 0 && p.other > 0 && (p.unlike == p.other || p.certain > 0 && p.foreign == p.other)
+}
 
 // costHidden is the cost of a check of an almost proved or supported signature that has passed, and of a changed finding of a supported
 // signature: as much as a further fault. One hidden check and two faults therefore cost the same.
@@ -194,14 +203,18 @@ func (p pick) onlyVaries(count map[string]int) bool {
 const unblockedShare = 75
 
 // addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks have
-// findings, another fault has changed the response that blocks them, and their findings are effects of both faults.
-func (p pick) addUnblocked(symptoms map[string]*symptom) {
+// findings, another fault has changed the response that blocks them, and their findings are effects of both faults. A single one that
+// another chosen pick predicts remains that of the other fault. covered contains the symptoms that the chosen picks predict.
+func (p pick) addUnblocked(symptoms map[string]*symptom, covered map[string]bool) {
 	complaining := slices.DeleteFunc(slices.Clone(p.signature.Blocks), func(id string) bool { return symptoms[id] == nil })
 	if 100*len(complaining) < unblockedShare*len(p.signature.Blocks) {
 		return
 	}
+	single := number(complaining, func(id string) bool { return covered[id] }) == 1
 	for _, id := range complaining {
-		p.symptoms[id] = true
+		if !single || !covered[id] {
+			p.symptoms[id] = true
+		}
 	}
 }
 

@@ -84,7 +84,8 @@ func TestExplain_ChangedPart(t *testing.T) {
 // are mostly those of unknown faults.
 func TestExplain_Contradicted(t *testing.T) {
 	symptoms, large := observedBy("large", missed("filter.a"), missed("filter.b"), missed("filter.c"))
-	_, single := observedBy("single", missed("list.a"))
+	unavailable := shown{check: "list.a", what: "status of a list", want: "200", got: "503", exchange: sent("GET", "/Users", 503, "")}
+	_, single := observedBy("single", unavailable)
 	_, other := observedBy("other", crash("list.a", "GET"), crash("list.b", "GET"))
 	symptoms["list.a"] = crash("list.a", "GET").symptom()
 	faults := func(signatures ...Signature) []string {
@@ -94,7 +95,7 @@ func TestExplain_Contradicted(t *testing.T) {
 	_, third := observedBy("third", crash("list.a", "GET"), crash("list.c", "GET"))
 	require.Equal(t, []string{"large"}, faults(single, other, third), "two faults have this finding")
 	require.Equal(t, []string{"large", "single"}, faults(single), "no known fault has this finding")
-	symptoms["list.a"] = missed("list.a").symptom()
+	symptoms["list.a"] = unavailable.symptom()
 	require.Equal(t, []string{"large", "single"}, faults(single, other), "the finding is that about the fault")
 	symptoms["list.a"] = crash("list.a", "GET").symptom()
 	for _, id := range []string{"patch.a", "patch.b"} {
@@ -103,27 +104,39 @@ func TestExplain_Contradicted(t *testing.T) {
 	require.Equal(t, []string{"large", "single"}, faults(single, other), "half of the symptoms are known")
 }
 
-// TestExplain_OtherWrongValue checks that a known fault does not explain a symptom that shows another wrong value than the fault does, and
-// that it does explain a rejection with another error.
-func TestExplain_OtherWrongValue(t *testing.T) {
+// TestExplain_OtherFinding checks that a known fault explains a symptom with another finding than that about the fault alone if the finding
+// is about the same kind of request and response, unless it is that of another known fault or a check of the fault has passed.
+func TestExplain_OtherFinding(t *testing.T) {
 	symptoms, large := observedBy("large", missed("filter.a"), missed("filter.b"), missed("filter.c"))
-	members := func(got string) shown {
-		return shown{check: "list.a", what: "members", want: "3", got: got, exchange: sent("GET", "/Users", 200, "")}
+	members := func(got, path string) shown {
+		return shown{check: "list.a", what: "members", want: "3", got: got, exchange: sent("GET", path, 200, "")}
 	}
 	rejects := func(status int) shown {
 		return shown{check: "list.a", what: "status", want: "200", got: fmt.Sprint(status), exchange: sent("GET", "/Users", status, "")}
 	}
+	one := members("one", "/Users")
+	_, other := observedBy("other", members("two", "/Users"), accepts("list.b"))
 	for _, c := range []struct {
+		name         string
 		known, shown shown
-		want         []string
+		passed       bool
+		want         bool
 	}{
-		{members("one"), members("none"), []string{"large"}},
-		{members("one"), members("one"), []string{"large", "single"}},
-		{rejects(400), rejects(415), []string{"large", "single"}},
+		{"the finding about the fault", one, one, false, true},
+		{"another value", one, members("none", "/Users"), false, true},
+		{"another value, and a check has passed", one, members("none", "/Users"), true, false},
+		{"the value of another known fault", one, members("two", "/Users"), false, false},
+		{"another request", one, members("none", "/Users/1"), false, false},
+		{"an error in place of a wrong value", one, rejects(400), false, false},
+		{"another error", rejects(400), rejects(415), false, true},
+		{"another error, and a check has passed", rejects(400), rejects(415), true, false},
 	} {
 		_, single := observedBy("single", c.known)
+		passed := map[string]bool{"list.b": true, "list.c": c.passed}
+		single.Others = []string{"list.c"}
 		symptoms["list.a"] = c.shown.symptom()
-		require.Equal(t, c.want, faultsOf(explain(symptoms, nil, []Signature{large, single})), "%s and %s", c.known.got, c.shown.got)
+		found := faultsOf(explain(symptoms, passed, []Signature{large, single, other}))
+		require.Equal(t, c.want, slices.Contains(found, "single"), "%s: %s", c.name, found)
 	}
 }
 
@@ -258,22 +271,26 @@ func TestExplain_ChangingOrder(t *testing.T) {
 }
 
 // TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them have findings:
-// another fault has changed the response that blocks them.
+// another fault has changed the response that blocks them. A single one is the fault of its own that it can be.
 func TestExplain_Unblocked(t *testing.T) {
 	blocked := []string{"projection.c", "projection.d", "projection.e", "projection.f"}
-	for complaining, want := range map[int][]string{
-		3: {"whole"},
-		2: {"only projection.c", "only projection.d", "whole"},
+	for _, c := range []struct {
+		blocked, complaining int
+		want                 []string
+	}{
+		{4, 3, []string{"whole"}},
+		{4, 2, []string{"only projection.c", "only projection.d", "whole"}},
+		{1, 1, []string{"only projection.c", "whole"}},
 	} {
 		byID, whole := observedBy("whole", missed("projection.a"), missed("projection.b"))
-		whole.Blocks = blocked
+		whole.Blocks = blocked[:c.blocked]
 		signatures := []Signature{whole}
-		for _, id := range blocked[:complaining] {
+		for _, id := range blocked[:c.complaining] {
 			symptoms, s := observedBy("only "+id, missed(id))
 			byID[id] = symptoms[id]
 			signatures = append(signatures, s)
 		}
-		require.Equal(t, want, faultsOf(explain(byID, nil, signatures)), "%d of %d blocked checks", complaining, len(blocked))
+		require.Equal(t, c.want, faultsOf(explain(byID, nil, signatures)), "%d of %d blocked checks", c.complaining, c.blocked)
 	}
 }
 

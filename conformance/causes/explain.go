@@ -34,6 +34,12 @@ type pick struct {
 	// foreign is the number of the symptoms in other that are probably those of another fault: another signature has one of their
 	// fingerprints, or the requests succeed with a wrong value that the fault does not produce.
 	foreign int
+	// unlike is the number of the symptoms in other that are those of another fault: another signature has one of their fingerprints, or they
+	// have no shape of the signature.
+	unlike int
+	// unsteady is set if lists change their order or responses their content because of the fault: the values in the findings then differ
+	// from run to run, and chance decides which checks have findings.
+	unsteady bool
 	// hidden is set by partlyHidden.
 	hidden bool
 }
@@ -51,46 +57,7 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 // checks alone. If most symptoms are those of known faults, a signature that is almost proved or supported can replace several chosen ones.
 // The keys of symptoms are the ids of checks. passed contains the checks without a finding.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
-	var candidates []pick
-	fingerprints := map[string][]string{}
-	for id, s := range symptoms {
-		fingerprints[id] = s.fingerprints()
-	}
-	all := allFingerprints(signatures)
-	for _, s := range signatures {
-		p := pick{signature: s, symptoms: map[string]bool{}}
-		// If lists change their order or responses their content, the values in the findings differ from run to run.
-		unsteady := slices.ContainsFunc(s.Checks(), func(c string) bool { return strings.HasPrefix(c, "steadiness.") })
-		for _, c := range s.Checks() {
-			switch {
-			case symptoms[c] != nil:
-				p.symptoms[c] = true
-				switch {
-				case common(symptoms[c].generatedFingerprints(), s.Fingerprints[c]) > 0:
-					p.same++
-				case fingerprints[c] == nil:
-				case common(fingerprints[c], s.Fingerprints[c]) > 0:
-					p.same++
-				case !collects(c) && !unsteady:
-					p.other++
-					if common(fingerprints[c], all[c]) > 0 || symptoms[c].kind() == wrongValue {
-						p.foreign++
-					}
-				}
-			case passed[c]:
-				p.misses++
-				if !varies(c) {
-					p.certain++
-				}
-			}
-		}
-		if unsteady && (p.proved() || p.almostProved()) {
-			p.addPermuted(symptoms)
-		}
-		if len(p.symptoms) > 0 {
-			candidates = append(candidates, p)
-		}
-	}
+	candidates := candidatesOf(symptoms, passed, signatures)
 	covered := map[string]bool{}
 	var chosen []pick
 	provedOnly, known := true, false
@@ -127,7 +94,9 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 			provedOnly, known = false, mostlyKnown(append(slices.Clone(chosen), candidates...), symptoms)
 			if known {
 				for _, p := range chosen {
-					p.addUnblocked(symptoms)
+					p.addUnblocked(symptoms, covered)
+				}
+				for _, p := range chosen {
 					maps.Copy(covered, p.symptoms)
 				}
 			}
@@ -135,7 +104,7 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		case best < 0:
 			if known {
 				chosen = unite(chosen, candidates)
-				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprints)...)
+				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprintsOf(symptoms))...)
 			}
 			return reduce(chosen, known)
 		}
@@ -143,6 +112,51 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		maps.Copy(covered, candidates[best].symptoms)
 		candidates = slices.Delete(candidates, best, best+1)
 	}
+}
+
+// candidatesOf returns a pick for each signature that predicts a symptom.
+func candidatesOf(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
+	var candidates []pick
+	fingerprints := fingerprintsOf(symptoms)
+	all := allFingerprints(signatures)
+	for _, s := range signatures {
+		p := pick{signature: s, symptoms: map[string]bool{}}
+		p.unsteady = slices.ContainsFunc(s.Checks(), func(c string) bool { return strings.HasPrefix(c, "steadiness.") })
+		for _, c := range s.Checks() {
+			switch {
+			case symptoms[c] != nil:
+				p.symptoms[c] = true
+				switch {
+				case common(symptoms[c].generatedFingerprints(), s.Fingerprints[c]) > 0:
+					p.same++
+				case fingerprints[c] == nil:
+				case common(fingerprints[c], s.Fingerprints[c]) > 0:
+					p.same++
+				case !collects(c) && !p.unsteady:
+					p.other++
+					elsewhere := common(fingerprints[c], all[c]) > 0
+					if elsewhere || symptoms[c].kind() == wrongValue {
+						p.foreign++
+					}
+					if elsewhere || common(shapes(fingerprints[c]), shapes(s.Fingerprints[c])) == 0 {
+						p.unlike++
+					}
+				}
+			case passed[c]:
+				p.misses++
+				if !varies(c) {
+					p.certain++
+				}
+			}
+		}
+		if p.unsteady && (p.proved() || p.almostProved()) {
+			p.addPermuted(symptoms)
+		}
+		if len(p.symptoms) > 0 {
+			candidates = append(candidates, p)
+		}
+	}
+	return candidates
 }
 
 // closer reports whether a pick matches the symptoms more closely than another one with the same gain: fewer of its checks have passed or,

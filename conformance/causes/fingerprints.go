@@ -10,15 +10,31 @@ import (
 // fingerprint returns a short hash of what a finding shows: the kind of request, the status and the scimType of the response, and the
 // subject and the actual value of the finding, without ids and other variable parts. Texts that a target chooses, such as the detail of an
 // Error, are not part of it. Findings of one check with the same fingerprint count as findings about the same fault.
+//
+// The first shapeLength characters are the shape: they depend only on the request and on whether the response is an error.
 func (e evidence) fingerprint() string {
+	shape := hash([]string{e.request, strconv.FormatBool(e.status >= 400)}, shapeLength)
+	parts := []string{e.request, normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got}
+	return shape + hash(parts, fingerprintLength-shapeLength)
+}
+
+// fingerprintLength is the number of characters of a fingerprint, each of which stands for 5 bits. shapeLength is the number of those of
+// its shape.
+const (
+	fingerprintLength = 5
+	shapeLength       = 2
+)
+
+// hash returns a hash of several texts with n characters.
+func hash(parts []string, n int) string {
 	h := fnv.New32a()
-	for _, part := range []string{e.request, normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got} {
+	for _, part := range parts {
 		_, _ = h.Write(append([]byte(part), 0)) // a hash returns no error
 	}
 	const digits = "0123456789abcdefghijklmnopqrstuv"
 	sum := h.Sum32()
 	sum ^= sum >> 20
-	out := make([]byte, fingerprintLength)
+	out := make([]byte, n)
 	for i := range out {
 		out[i] = digits[sum%uint32(len(digits))]
 		sum /= uint32(len(digits))
@@ -26,8 +42,15 @@ func (e evidence) fingerprint() string {
 	return string(out)
 }
 
-// fingerprintLength is the number of characters of a fingerprint, each of which stands for 5 bits.
-const fingerprintLength = 4
+// shapes returns the shapes of fingerprints. If a target has several faults, a finding about one of them can have another fingerprint,
+// because another fault has changed the response, but mostly has the same shape.
+func shapes(fingerprints []string) []string {
+	var out []string
+	for _, f := range fingerprints {
+		out = append(out, f[:shapeLength])
+	}
+	return out
+}
 
 // fingerprints returns the fingerprints of the findings of a symptom, sorted and without duplicates. It returns nil for a check whose
 // findings vary.
@@ -63,6 +86,15 @@ func varies(id string) bool { return observes[id] != nil || strings.HasPrefix(id
 // collects reports whether a check evaluates the requests of all other checks. Such a check reports the first requests that violate its
 // requirement, which depend on all faults of the target.
 func collects(id string) bool { return strings.HasPrefix(id, "traffic.") }
+
+// fingerprintsOf returns the fingerprints of each symptom by the id of its check.
+func fingerprintsOf(symptoms map[string]*symptom) map[string][]string {
+	out := map[string][]string{}
+	for id, s := range symptoms {
+		out[id] = s.fingerprints()
+	}
+	return out
+}
 
 // allFingerprints returns for each check the fingerprints of its findings in all signatures.
 func allFingerprints(signatures []Signature) map[string][]string {

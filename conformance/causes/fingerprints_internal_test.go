@@ -41,6 +41,17 @@ func TestFingerprint_Parts(t *testing.T) {
 	} {
 		require.NotEqual(t, plain, finding(change), name)
 	}
+	shape := func(change func(s *shown)) []string { return shapes([]string{finding(change)}) }
+	for name, change := range map[string]func(s *shown){
+		"subject":  func(s *shown) { s.what = "displayName" },
+		"value":    func(s *shown) { s.got = "nothing" },
+		"scimType": func(s *shown) { s.exchange.ResponseBody = `{"scimType":"noTarget"}` },
+		"status":   func(s *shown) { s.exchange.Status = 409 },
+	} {
+		require.Equal(t, shapes([]string{plain}), shape(change), name)
+	}
+	require.NotEqual(t, shapes([]string{plain}), shape(func(s *shown) { s.exchange.URL += "?attributes=id" }))
+	require.NotEqual(t, shapes([]string{plain}), shape(func(s *shown) { s.exchange.Status = 200 }))
 	require.Nil(t, shown{check: "oracle.patch", what: "a"}.symptom().fingerprints(), "the requests of the check vary")
 	require.Nil(t, shown{check: "concurrency.put-whole", what: "a"}.symptom().fingerprints())
 }

@@ -24,15 +24,51 @@ func TestGenerated_AmongKnownFaults(t *testing.T) {
 		seeded, proved bool
 		want           []string
 	}{
-		{"proved", true, true, []string{"filter.eq", "oracle.filter"}},
-		{"another finding than that of the fault", true, false, []string{"filter.eq oracle.filter"}},
-		{"another seed", false, false, []string{"filter.eq", "oracle.filter"}},
+		{"proved", true, true, []string{"filter.co", "filter.eq", "oracle.filter"}},
+		{"another finding than that of the fault", true, false, []string{"filter.co", "filter.eq oracle.filter"}},
+		{"another seed", false, false, []string{"filter.co", "filter.eq", "oracle.filter"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := shown{check: "oracle.filter"}.symptom()
 			s.seeded = c.seeded
-			groups := []*group{{checks: []string{"filter.eq"}}, {checks: []string{"oracle.filter"}, exact: true, proved: c.proved}}
+			groups := []*group{{checks: []string{"filter.eq"}}, {checks: []string{"filter.co"}},
+				{checks: []string{"oracle.filter"}, exact: true, proved: c.proved}}
 			require.Equal(t, c.want, groupTexts(attachGenerated(groups, map[string]*symptom{"oracle.filter": s}, true)))
+		})
+	}
+}
+
+// TestGenerated_OwnEffect checks that a known fault that only generated requests show is a cause among other known faults without being
+// proved if other faults can hardly have this effect.
+func TestGenerated_OwnEffect(t *testing.T) {
+	both := []string{"oracle.filter", "oracle.equivalences"}
+	for _, c := range []struct {
+		name      string
+		generated []string
+		others    []string
+		apart     bool
+	}{
+		{"partly applied PATCH", []string{atomicity}, []string{"patch.add", "patch.remove", "patch.replace"}, true},
+		{"one check of filters", both[:1], []string{"filter.eq", "put.rename"}, true},
+		{"one check among several faults of filters", both[:1], []string{"filter.eq", "filter.co"}, false},
+		{"two checks of filters", both, []string{"filter.eq", "search.filter", "put.rename"}, true},
+		{"two checks among many faults of filters", both, []string{"filter.eq", "search.filter", "filter.co"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			groups := []*group{{checks: c.generated, exact: true}}
+			byID := map[string]*symptom{}
+			for _, id := range c.generated {
+				byID[id] = shown{check: id}.symptom()
+				byID[id].seeded = true
+			}
+			for _, id := range c.others {
+				groups = append(groups, &group{checks: []string{id}})
+			}
+			want := len(c.others)
+			if c.apart {
+				want++
+			}
+			require.Len(t, attachGenerated(groups, byID, true), want)
 		})
 	}
 }

@@ -149,12 +149,13 @@ func features(id string) []string {
 // attachGenerated moves the groups that consist of checks with generated requests to the group with the most checks of the features that
 // these requests test: each fault of a feature can be the reason for the finding of such a check. Without such a group, a group remains.
 // A group that is exactly a known fault can remain, too: it may be a fault that only generated requests show. If known is set, most
-// symptoms are those of known faults, and the group remains if it is proved. If known is not set, or the run has another seed than the
-// signatures, so that nothing can be proved, it remains if it is the only one: several such faults are unlikely.
+// symptoms are those of known faults, and the group remains if it is proved or hardly an effect of other faults; see [group.ownEffect]. If
+// known is not set, or the run has another seed than the signatures, so that nothing can be proved, it remains if it is the only one:
+// several such faults are unlikely.
 func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*group {
 	var out, generated []*group
 	for _, g := range groups {
-		if !allGenerated(g.checks) || known && g.proved {
+		if !allGenerated(g.checks) || known && (g.proved || g.exact && g.ownEffect(groups)) {
 			out = append(out, g)
 		} else {
 			generated = append(generated, g)
@@ -179,6 +180,19 @@ func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*g
 		plain[to].blocks = append(plain[to].blocks, g.blocks...)
 	}
 	return out
+}
+
+// atomicity is the check that tests with generated requests that a rejected PATCH changes nothing.
+const atomicity = "oracle.patch-atomic"
+
+// ownEffect reports whether the findings of a group of checks with generated requests are hardly effects of the other groups: at most as
+// many other groups are about the features of these checks as there are checks, or no fault of a single operation affects the check.
+func (g *group) ownEffect(groups []*group) bool {
+	related := number(groups, func(other *group) bool {
+		return observes[other.checks[0]] == nil &&
+			slices.ContainsFunc(g.checks, func(id string) bool { return common(features(other.checks[0]), features(id)) > 0 })
+	})
+	return related <= len(g.checks) || slices.Equal(g.checks, []string{atomicity})
 }
 
 // allGenerated reports whether all checks generate their requests.

@@ -254,8 +254,8 @@ var topics = []topic{
 		"patch.unknown-attribute", "patch.unknown-urn"}},
 	{id: "patch-urn", evidence: "names with the URN of the core schema are not recognized in PATCH paths", min: 3, checks: []string{
 		"patch.*-core-urn", "patch.urn-case", "patch.urn-value-path", "groups.patch-core-urn", "traffic.extensions-named", "oracle.patch"}},
-	{id: "patch-case", evidence: "names in PATCH paths are compared case-sensitively", min: 1, when: rejected, checks: []string{
-		"patch.replace-names-ignore-case", "patch.filter-ignores-case"}},
+	{id: "patch-case", evidence: "names in PATCH requests are compared case-sensitively", min: 1, when: rejected, checks: []string{
+		"patch.replace-names-ignore-case", "patch.filter-ignores-case", "patch.extension-key-case"}},
 	{id: "patch-message", evidence: "invalid operations of a PATCH are accepted", when: failed, min: 3, checks: []string{
 		"patch.unknown-operation", "patch.empty-operation", "patch.absent-operation", "patch.remove-no-path", "patch.remove-no-path-value",
 		"patch.*-no-value", "patch.*-no-path-text", "patch.no-operations", "body.patch"}},

@@ -151,7 +151,7 @@ var filterValues = []check{
 		Needs:        filters,
 		Requests:     4,
 		Why:          "Clients that do not find a user whose name has letters such as ë or 東 create a duplicate.",
-		Fix:          "Decode the query as UTF-8 and compare characters, not bytes of another encoding.",
+		Fix:          "Decode the query as UTF-8, accept all characters of JSON strings in operands, and compare characters, not bytes.",
 		Run:          findsCreated(foreignName, true, `displayName eq "«P»`+foreignName+`"`, `displayName ew "東京 🚀" and userName sw "«P»"`),
 	},
 	{

@@ -182,7 +182,7 @@ var trafficResources = []check{
 		Fixture:      sample,
 		Why:          "Clients read pages until they have totalResults items; with a wrong number, they miss users or never stop.",
 		Fix: "Set totalResults to the number of all matches and itemsPerPage to the number of items in the page, not to the requested " +
-			"count, as JSON integers.",
+			"count or to a fixed number, as JSON integers.",
 		Watch: func(w *watched) {
 			if !w.OK() || !slices.Contains(texts(w.Object(), "schemas"), scim.ListResponseMessage) {
 				return

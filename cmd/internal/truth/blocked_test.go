@@ -26,6 +26,7 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 		reports string // the checks that have a finding
 		silent  string // the checks that have none
 	}{
+		"patch.core-urn-unknown": {"patch.add-core-urn patch.replace-core-urn patch.remove-core-urn", "patch.replace-names-ignore-case"},
 		"patch.value-path-refused": {"patch.remove-value-path patch.replace-value-path patch.replace-value-path-object",
 			"patch.filter-ignores-case patch.again-and-again patch.primary-last-wins patch.replace-primary patch.filter-quotes " +
 				"patch.filter-brackets patch.urn-value-path patch.replace-value-path-same"},
@@ -161,6 +162,25 @@ func TestSuite_NameTwice(t *testing.T) {
 	require.Len(t, r.Checks, 1)
 	require.Equal(t, conformance.Fail, r.Checks[0].Outcome, describe(r.Checks[0]))
 	require.Contains(t, r.Checks[0].Findings[0].Got, "occurs twice")
+}
+
+// TestSuite_ImpossibleNameInSortBy checks that a server that fails for each sortBy that cannot be a name is not accused of executing SQL.
+func TestSuite_ImpossibleNameInSortBy(t *testing.T) {
+	t.Parallel()
+	for characters, complaint := range map[string]string{" ;'(": "sort.unknown-attribute", ";'(": "sort.hostile-name"} {
+		next := newReferenceServer(t)
+		r := suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.ContainsAny(r.URL.Query().Get("sortBy"), characters) {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}), "sort.unknown-attribute", "sort.hostile-name")
+		require.Len(t, r.Checks, 2)
+		for _, c := range r.Checks {
+			assert.Equal(t, c.Check.ID == complaint, complains(c), describe(c))
+		}
+	}
 }
 
 // failsWith checks that a check fails, or informs if its level is MAY, for a mutant of the reference server that wrap has changed.
