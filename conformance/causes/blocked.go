@@ -38,8 +38,6 @@ var reportedBy = []struct {
 }{
 	{regexp.MustCompile(`^a DELETE below /\S+ has no effect`), "delete.gone"},
 	{regexp.MustCompile(`without the members that accepted requests have set`), "groups.create"},
-	{regexp.MustCompile(`^blocked: GET /Users\?count=2 returned \d+ users`), "list.count"},
-	{regexp.MustCompile(`^blocked: GET /Users\?startIndex=3 returned the items of startIndex=1`), "list.start-index"},
 }
 
 // member matches the part of a reason that names the attribute of an object.

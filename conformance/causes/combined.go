@@ -42,15 +42,15 @@ const minLinkKnown = 0.5
 // signature is almost proved.
 const minMatches = 3
 
-// minUnsteady replaces minMatches for a pick that is unsteady.
-const minUnsteady = 2
+// minReordered replaces minMatches for a fault that changes the order of lists: chance decides which of its checks have findings.
+const minReordered = 2
 
 // almostProved reports whether the findings are those of a server with the fault of the signature, except that a few of its checks have
 // passed, or a tenth of the symptoms have other fingerprints. Another fault has probably changed their results.
 func (p pick) almostProved() bool {
 	least := minMatches
-	if p.unsteady {
-		least = minUnsteady
+	if slices.Contains(p.signature.Checks(), changingOrder) {
+		least = minReordered
 	}
 	return p.same >= least*max(1, p.certain) && 10*p.other <= len(p.symptoms)
 }
@@ -60,12 +60,9 @@ func (p pick) almostProved() bool {
 // passed. Another fault has probably changed these results.
 func (p pick) supported() bool { return p.other > 0 && p.same >= minMatches*(p.other+p.certain) }
 
-// contradicted reports whether the findings are those of other faults: none has a fingerprint of the signature, and each that could have
-// one has a fingerprint of another signature, or another shape than the finding about the fault, for example an error in place of a wrong
-// value. If a check of the signature has passed, each wrong value with another fingerprint counts, too.
-func (p pick) contradicted() bool {
-	return p.same == 0 && p.other > 0 && (p.unlike == p.other || p.certain > 0 && p.foreign == p.other)
-}
+// contradicted reports whether all findings are those of other faults: none has a fingerprint of the signature, and the fault explains none
+// even together with other faults; see [pick.unlike].
+func (p pick) contradicted() bool { return p.same == 0 && p.other > 0 && p.unlike == p.other }
 
 // costHidden is the cost of a check of an almost proved or supported signature that has passed, and of a changed finding of a supported
 // signature: as much as a further fault. One hidden check and two faults therefore cost the same.
@@ -203,16 +200,17 @@ func (p pick) onlyVaries(count map[string]int) bool {
 const unblockedShare = 75
 
 // addUnblocked adds the symptoms of the checks that the fault blocks if the target has no other fault. If most of these checks have
-// findings, another fault has changed the response that blocks them, and their findings are effects of both faults. A single one that
-// another chosen pick predicts remains that of the other fault. covered contains the symptoms that the chosen picks predict.
-func (p pick) addUnblocked(symptoms map[string]*symptom, covered map[string]bool) {
+// findings, another fault has changed the response that blocks them, and their findings are effects of both faults. Therefore it also adds
+// symptoms that other chosen picks predict, unless it is only one: one more fault is more probable than several. predicted contains the
+// symptoms that the chosen picks predict.
+func (p pick) addUnblocked(symptoms map[string]*symptom, predicted map[string]bool) {
 	complaining := slices.DeleteFunc(slices.Clone(p.signature.Blocks), func(id string) bool { return symptoms[id] == nil })
 	if 100*len(complaining) < unblockedShare*len(p.signature.Blocks) {
 		return
 	}
-	single := number(complaining, func(id string) bool { return covered[id] }) == 1
+	onlyOne := number(complaining, func(id string) bool { return predicted[id] }) == 1
 	for _, id := range complaining {
-		if !single || !covered[id] {
+		if !predicted[id] || !onlyOne {
 			p.symptoms[id] = true
 		}
 	}

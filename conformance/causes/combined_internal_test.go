@@ -104,37 +104,56 @@ func TestExplain_Contradicted(t *testing.T) {
 	require.Equal(t, []string{"large", "single"}, faults(single, other), "half of the symptoms are known")
 }
 
-// TestExplain_OtherFinding checks that a known fault explains a symptom with another finding than that about the fault alone if the finding
-// is about the same kind of request and response, unless it is that of another known fault or a check of the fault has passed.
+// TestExplain_OtherFinding checks that a known fault explains symptoms with other findings than those about the fault alone if each is
+// about the same kind of request, which fails for both or for none, unless it is that of another known fault. If a check of the fault has
+// passed, it does not explain other wrong values.
 func TestExplain_OtherFinding(t *testing.T) {
-	symptoms, large := observedBy("large", missed("filter.a"), missed("filter.b"), missed("filter.c"))
-	members := func(got, path string) shown {
-		return shown{check: "list.a", what: "members", want: "3", got: got, exchange: sent("GET", path, 200, "")}
+	var findings []shown
+	for i := range 12 {
+		findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
+	}
+	value := func(got, path string) shown {
+		return shown{what: "members", want: "3", got: got, exchange: sent("GET", path, 200, "")}
 	}
 	rejects := func(status int) shown {
-		return shown{check: "list.a", what: "status", want: "200", got: fmt.Sprint(status), exchange: sent("GET", "/Users", status, "")}
+		return shown{what: "status", want: "200", got: fmt.Sprint(status), exchange: sent("GET", "/Users", status, "")}
 	}
-	one := members("one", "/Users")
-	_, other := observedBy("other", members("two", "/Users"), accepts("list.b"))
+	about := func(check string, s shown) shown {
+		s.check = check
+		return s
+	}
+	one, none, two := value("one", "/Users"), value("none", "/Users"), value("two", "/Users")
+	checks := []string{"list.a", "list.b", "list.c"}
 	for _, c := range []struct {
-		name         string
-		known, shown shown
-		passed       bool
-		want         bool
+		name   string
+		known  shown
+		shown  [3]shown
+		passed bool
+		want   bool
 	}{
-		{"the finding about the fault", one, one, false, true},
-		{"another value", one, members("none", "/Users"), false, true},
-		{"another value, and a check has passed", one, members("none", "/Users"), true, false},
-		{"the value of another known fault", one, members("two", "/Users"), false, false},
-		{"another request", one, members("none", "/Users/1"), false, false},
-		{"an error in place of a wrong value", one, rejects(400), false, false},
-		{"another error", rejects(400), rejects(415), false, true},
-		{"another error, and a check has passed", rejects(400), rejects(415), true, false},
+		{"the findings about the fault", one, [3]shown{one, one, one}, false, true},
+		{"other values", one, [3]shown{none, none, none}, false, true},
+		{"other values, and a check has passed", one, [3]shown{none, none, none}, true, false},
+		{"the values of another known fault", one, [3]shown{two, two, two}, false, false},
+		{"other requests", one, [3]shown{value("none", "/Users/1"), value("none", "/Users/1"), value("none", "/Users/1")}, false, false},
+		{"errors in place of wrong values", one, [3]shown{rejects(400), rejects(400), rejects(400)}, false, false},
+		{"no responses in place of wrong values", one, [3]shown{rejects(0), rejects(0), rejects(0)}, false, false},
+		{"other errors", rejects(400), [3]shown{rejects(415), rejects(415), rejects(415)}, false, true},
+		{"other errors, and a check has passed", rejects(400), [3]shown{rejects(415), rejects(415), rejects(415)}, true, true},
+		{"an error among other values", one, [3]shown{none, none, rejects(400)}, false, true},
+		{"an error among other values, and a check has passed", one, [3]shown{none, none, rejects(400)}, true, false},
 	} {
-		_, single := observedBy("single", c.known)
-		passed := map[string]bool{"list.b": true, "list.c": c.passed}
-		single.Others = []string{"list.c"}
-		symptoms["list.a"] = c.shown.symptom()
+		symptoms, large := observedBy("large", findings...)
+		var known, others []shown
+		for i, check := range checks {
+			symptoms[check] = about(check, c.shown[i]).symptom()
+			known = append(known, about(check, c.known))
+			others = append(others, about(check, two))
+		}
+		_, single := observedBy("single", known...)
+		_, other := observedBy("other", append(others, accepts("put.a"), accepts("put.b"), accepts("put.c"))...)
+		single.Others = append(single.Others, "list.d")
+		passed := map[string]bool{"put.a": true, "put.b": true, "put.c": true, "list.d": c.passed}
 		found := faultsOf(explain(symptoms, passed, []Signature{large, single, other}))
 		require.Equal(t, c.want, slices.Contains(found, "single"), "%s: %s", c.name, found)
 	}
@@ -271,26 +290,68 @@ func TestExplain_ChangingOrder(t *testing.T) {
 }
 
 // TestExplain_Unblocked checks that a known fault explains the findings of the checks that it blocks, if most of them have findings:
-// another fault has changed the response that blocks them. A single one is the fault of its own that it can be.
+// another fault has changed the response that blocks them. If a single known fault predicts one of these findings, it remains a cause.
 func TestExplain_Unblocked(t *testing.T) {
 	blocked := []string{"projection.c", "projection.d", "projection.e", "projection.f"}
 	for _, c := range []struct {
-		blocked, complaining int
-		want                 []string
+		blocked, complaining, predicted int
+		want                            []string
+		added                           int // findings of blocked checks that the known fault explains
 	}{
-		{4, 3, []string{"whole"}},
-		{4, 2, []string{"only projection.c", "only projection.d", "whole"}},
-		{1, 1, []string{"only projection.c", "whole"}},
+		{4, 3, 3, []string{"whole"}, 3},
+		{4, 3, 2, []string{"whole"}, 3},
+		{4, 3, 1, []string{"only projection.c", "whole"}, 2},
+		{4, 2, 2, []string{"only projection.c", "only projection.d", "whole"}, 0},
+		{2, 2, 2, []string{"whole"}, 2},
+		{1, 1, 1, []string{"only projection.c", "whole"}, 0},
 	} {
-		byID, whole := observedBy("whole", missed("projection.a"), missed("projection.b"))
+		var findings []shown
+		for i := range 12 {
+			findings = append(findings, missed(fmt.Sprintf("put.%c", 'a'+i)))
+		}
+		byID, whole := observedBy("whole", findings...)
 		whole.Blocks = blocked[:c.blocked]
 		signatures := []Signature{whole}
-		for _, id := range blocked[:c.complaining] {
+		for i, id := range blocked[:c.complaining] {
 			symptoms, s := observedBy("only "+id, missed(id))
 			byID[id] = symptoms[id]
+			if i < c.predicted {
+				signatures = append(signatures, s)
+			}
+		}
+		picks := explain(byID, nil, signatures)
+		require.Equal(t, c.want, faultsOf(picks), "%d of %d blocked checks, of which known faults predict %d", c.complaining, c.blocked,
+			c.predicted)
+		i := slices.IndexFunc(picks, func(p pick) bool { return p.signature.Faults[0] == "whole" })
+		require.Len(t, picks[i].symptoms, len(findings)+c.added)
+	}
+}
+
+// TestExplain_Reordered checks that a known fault that changes the order of lists explains the findings about orders if other faults would
+// explain them too, although some of its checks have passed: chance decides which of them have findings.
+func TestExplain_Reordered(t *testing.T) {
+	for _, c := range []struct {
+		passed []string
+		want   []string
+	}{
+		{[]string{"sort.e"}, []string{"reordered"}},
+		{[]string{"sort.e", "sort.f", "sort.g"}, []string{"reordered"}},
+		{[]string{"sort.e", "sort.f", "sort.g", "sort.h"},
+			[]string{"only list.order", "only sort.a", "only sort.b", "only sort.c", "only sort.d", "only " + changingOrder}},
+	} {
+		byID, reordered := observedBy("reordered", missed(changingOrder), missed("list.order"), missed("sort.a"), missed("sort.b"),
+			missed("sort.c"), missed("sort.d"))
+		signatures := []Signature{}
+		for _, id := range reordered.Checks() {
+			_, s := observedBy("only "+id, missed(id))
 			signatures = append(signatures, s)
 		}
-		require.Equal(t, c.want, faultsOf(explain(byID, nil, signatures)), "%d of %d blocked checks", c.complaining, c.blocked)
+		reordered.Others = append(reordered.Others, c.passed...)
+		passed := map[string]bool{}
+		for _, id := range c.passed {
+			passed[id] = true
+		}
+		require.Equal(t, c.want, faultsOf(explain(byID, passed, append(signatures, reordered))), "%d checks have passed", len(c.passed))
 	}
 }
 

@@ -34,12 +34,9 @@ type pick struct {
 	// foreign is the number of the symptoms in other that are probably those of another fault: another signature has one of their
 	// fingerprints, or the requests succeed with a wrong value that the fault does not produce.
 	foreign int
-	// unlike is the number of the symptoms in other that are those of another fault: another signature has one of their fingerprints, or they
-	// have no shape of the signature.
+	// unlike is the number of the symptoms in other that the fault does not explain even together with other faults: another signature has one
+	// of their fingerprints, or they have no shape of the signature. If a check of the signature has passed, another wrong value counts, too.
 	unlike int
-	// unsteady is set if lists change their order or responses their content because of the fault: the values in the findings then differ
-	// from run to run, and chance decides which checks have findings.
-	unsteady bool
 	// hidden is set by partlyHidden.
 	hidden bool
 }
@@ -93,10 +90,9 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		case best < 0 && provedOnly:
 			provedOnly, known = false, mostlyKnown(append(slices.Clone(chosen), candidates...), symptoms)
 			if known {
+				predicted := maps.Clone(covered)
 				for _, p := range chosen {
-					p.addUnblocked(symptoms, covered)
-				}
-				for _, p := range chosen {
+					p.addUnblocked(symptoms, predicted)
 					maps.Copy(covered, p.symptoms)
 				}
 			}
@@ -121,7 +117,9 @@ func candidatesOf(symptoms map[string]*symptom, passed map[string]bool, signatur
 	all := allFingerprints(signatures)
 	for _, s := range signatures {
 		p := pick{signature: s, symptoms: map[string]bool{}}
-		p.unsteady = slices.ContainsFunc(s.Checks(), func(c string) bool { return strings.HasPrefix(c, "steadiness.") })
+		otherValues := 0 // other wrong values in the same kind of response
+		// If lists change their order or responses their content, the values in the findings differ from run to run.
+		unsteady := slices.ContainsFunc(s.Checks(), func(c string) bool { return strings.HasPrefix(c, "steadiness.") })
 		for _, c := range s.Checks() {
 			switch {
 			case symptoms[c] != nil:
@@ -132,14 +130,17 @@ func candidatesOf(symptoms map[string]*symptom, passed map[string]bool, signatur
 				case fingerprints[c] == nil:
 				case common(fingerprints[c], s.Fingerprints[c]) > 0:
 					p.same++
-				case !collects(c) && !p.unsteady:
+				case !collects(c) && !unsteady:
 					p.other++
 					elsewhere := common(fingerprints[c], all[c]) > 0
 					if elsewhere || symptoms[c].kind() == wrongValue {
 						p.foreign++
 					}
-					if elsewhere || common(shapes(fingerprints[c]), shapes(s.Fingerprints[c])) == 0 {
+					switch {
+					case elsewhere || common(shapes(fingerprints[c]), shapes(s.Fingerprints[c])) == 0:
 						p.unlike++
+					case symptoms[c].kind() == wrongValue:
+						otherValues++
 					}
 				}
 			case passed[c]:
@@ -149,7 +150,10 @@ func candidatesOf(symptoms map[string]*symptom, passed map[string]bool, signatur
 				}
 			}
 		}
-		if p.unsteady && (p.proved() || p.almostProved()) {
+		if p.certain > 0 {
+			p.unlike += otherValues
+		}
+		if unsteady && (p.proved() || p.almostProved()) {
 			p.addPermuted(symptoms)
 		}
 		if len(p.symptoms) > 0 {

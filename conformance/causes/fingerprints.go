@@ -11,15 +11,16 @@ import (
 // subject and the actual value of the finding, without ids and other variable parts. Texts that a target chooses, such as the detail of an
 // Error, are not part of it. Findings of one check with the same fingerprint count as findings about the same fault.
 //
-// The first shapeLength characters are the shape: they depend only on the request and on whether the response is an error.
+// The first shapeLength characters are the shape: they depend only on the request and on whether it fails, with an error or without a
+// response.
 func (e evidence) fingerprint() string {
-	shape := hash([]string{e.request, strconv.FormatBool(e.status >= 400)}, shapeLength)
-	parts := []string{e.request, normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got}
-	return shape + hash(parts, fingerprintLength-shapeLength)
+	fails := e.status == 0 || e.status >= 400
+	parts := []string{normalize(e.operation), strconv.Itoa(e.status), e.scimType, e.what, e.got}
+	return hash([]string{e.request, strconv.FormatBool(fails)}, shapeLength) + hash(parts, fingerprintLength-shapeLength)
 }
 
-// fingerprintLength is the number of characters of a fingerprint, each of which stands for 5 bits. shapeLength is the number of those of
-// its shape.
+// fingerprintLength is the number of characters of a fingerprint, each of which represents 5 bits. shapeLength is the number of those of
+// its shape. A check has few fingerprints with the same shape, so that 15 bits distinguish them.
 const (
 	fingerprintLength = 5
 	shapeLength       = 2

@@ -52,6 +52,7 @@ func TestFingerprint_Parts(t *testing.T) {
 	}
 	require.NotEqual(t, shapes([]string{plain}), shape(func(s *shown) { s.exchange.URL += "?attributes=id" }))
 	require.NotEqual(t, shapes([]string{plain}), shape(func(s *shown) { s.exchange.Status = 200 }))
+	require.Equal(t, shapes([]string{plain}), shape(func(s *shown) { s.exchange.Status = 0 }), "no response")
 	require.Nil(t, shown{check: "oracle.patch", what: "a"}.symptom().fingerprints(), "the requests of the check vary")
 	require.Nil(t, shown{check: "concurrency.put-whole", what: "a"}.symptom().fingerprints())
 }
@@ -230,9 +231,9 @@ func TestJoinUniform_Proved(t *testing.T) {
 // TestFormatSignatures_Fingerprints checks that the text of signatures contains the fingerprints, and that it is parsed.
 func TestFormatSignatures_Fingerprints(t *testing.T) {
 	want := []Signature{{Telling: "put.a", Others: []string{"put.b", "read.c"}, Faults: []string{"put.fault"},
-		Fingerprints: map[string][]string{"put.a": {"0a1b", "2c3d"}, "read.c": {"vvvv"}}}}
+		Fingerprints: map[string][]string{"put.a": {"0a1bc", "2c3de"}, "read.c": {"vvvvv"}}}}
 	text := FormatSignatures(want)
-	require.Contains(t, text, "\nput.a=0a1b,2c3d .b read.c=vvvv < put.fault\n")
+	require.Contains(t, text, "\nput.a=0a1bc,2c3de .b read.c=vvvvv < put.fault\n")
 	got, err := parseSignatures(text)
 	require.NoError(t, err)
 	require.Len(t, got, 1)

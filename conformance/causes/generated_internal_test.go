@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,12 +46,16 @@ func TestGenerated_OwnEffect(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		generated []string
-		others    []string
+		others    []string // the checks of each other group
 		apart     bool
 	}{
 		{"partly applied PATCH", []string{atomicity}, []string{"patch.add", "patch.remove", "patch.replace"}, true},
+		{"partly applied PATCH and another check", []string{atomicity, "oracle.patch"},
+			[]string{"patch.add", "patch.remove", "patch.replace"}, false},
 		{"one check of filters", both[:1], []string{"filter.eq", "put.rename"}, true},
 		{"one check among several faults of filters", both[:1], []string{"filter.eq", "filter.co"}, false},
+		{"one check of filters, and a group that begins with a generated request", both[:1], []string{"oracle.sort filter.eq"}, true},
+		{"one check among such groups", both[:1], []string{"oracle.sort filter.eq", "oracle.pages filter.co"}, false},
 		{"two checks of filters", both, []string{"filter.eq", "search.filter", "put.rename"}, true},
 		{"two checks among many faults of filters", both, []string{"filter.eq", "search.filter", "filter.co"}, false},
 	} {
@@ -61,8 +66,8 @@ func TestGenerated_OwnEffect(t *testing.T) {
 				byID[id] = shown{check: id}.symptom()
 				byID[id].seeded = true
 			}
-			for _, id := range c.others {
-				groups = append(groups, &group{checks: []string{id}})
+			for _, checks := range c.others {
+				groups = append(groups, &group{checks: strings.Fields(checks)})
 			}
 			want := len(c.others)
 			if c.apart {

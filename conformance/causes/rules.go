@@ -167,10 +167,7 @@ func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*g
 	plain := slices.Clone(out)
 	for _, g := range generated {
 		to := most(plain, func(other *group) int {
-			return number(other.checks, func(id string) bool {
-				return observes[id] == nil &&
-					slices.ContainsFunc(g.checks, func(own string) bool { return common(features(own), features(id)) > 0 })
-			})
+			return number(other.checks, func(id string) bool { return observes[id] == nil && g.observes(id) })
 		})
 		if to < 0 {
 			out = append(out, g)
@@ -182,17 +179,24 @@ func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*g
 	return out
 }
 
-// atomicity is the check that tests with generated requests that a rejected PATCH changes nothing.
+// atomicity is the check that tests with generated requests that a rejected PATCH changes nothing. Faults of single operations do not
+// violate that.
 const atomicity = "oracle.patch-atomic"
 
-// ownEffect reports whether the findings of a group of checks with generated requests are hardly effects of the other groups: at most as
-// many other groups are about the features of these checks as there are checks, or no fault of a single operation affects the check.
+// ownEffect reports whether the findings of a group of checks with generated requests are hardly effects of the other groups: the group is
+// that of atomicity, or at most as many other groups as it has checks begin with a check of the same features. Checks that generate their
+// requests do not count as the beginning of a group.
 func (g *group) ownEffect(groups []*group) bool {
 	related := number(groups, func(other *group) bool {
-		return observes[other.checks[0]] == nil &&
-			slices.ContainsFunc(g.checks, func(id string) bool { return common(features(other.checks[0]), features(id)) > 0 })
+		i := slices.IndexFunc(other.checks, func(id string) bool { return observes[id] == nil })
+		return i >= 0 && g.observes(other.checks[i])
 	})
 	return related <= len(g.checks) || slices.Equal(g.checks, []string{atomicity})
+}
+
+// observes reports whether a check of the group tests a feature of the given check.
+func (g *group) observes(id string) bool {
+	return slices.ContainsFunc(g.checks, func(own string) bool { return common(features(own), features(id)) > 0 })
 }
 
 // allGenerated reports whether all checks generate their requests.

@@ -321,7 +321,7 @@ func TestHeadline_StatesFault(t *testing.T) {
 }
 
 func TestParseSignatures_Malformed(t *testing.T) {
-	for _, text := range []string{"put.active\n", " < put.active\n", "put.active ! put.rename\n"} {
+	for _, text := range []string{"put.active\n", " < put.active\n", "put.active ! put.rename\n", "put.active=0a1b < put.rename\n"} {
 		_, err := parseSignatures("# comment\n\n" + text)
 		require.ErrorContains(t, err, "line 3", text)
 	}

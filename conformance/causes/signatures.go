@@ -61,6 +61,11 @@ func parseSignatures(text string) ([]Signature, error) {
 			return nil, fmt.Errorf("signatures.txt: line %d: expected checks, \" < \" and faults", number)
 		}
 		ids, fingerprints := cutFingerprints(ids)
+		for check, list := range fingerprints {
+			if slices.ContainsFunc(list, func(f string) bool { return len(f) != fingerprintLength }) {
+				return nil, fmt.Errorf("signatures.txt: line %d: expected fingerprints of %d characters for %s", number, fingerprintLength, check)
+			}
+		}
 		out = append(out, Signature{Telling: ids[0], Others: ids[1:], Blocks: expand(blocks), Faults: expand(faults), Fingerprints: fingerprints})
 	}
 	return out, nil

@@ -185,6 +185,12 @@ func TestTopics_Gather(t *testing.T) {
 			[]string{"put.conflict put.rename put.null-required", "patch.replace-conflict", "patch.replace-required create.missing-user-name"},
 		},
 		{
+			"names in another case in PATCH requests",
+			[]shown{fails("patch.manager-as-text", "a"), fails("patch.extension-key-case", "a"), fails("patch.filter-ignores-case", "b")},
+			[]*group{{checks: []string{"patch.manager-as-text", "patch.extension-key-case"}}, {checks: []string{"patch.filter-ignores-case"}}},
+			[]string{"patch.manager-as-text", "patch.extension-key-case patch.filter-ignores-case"},
+		},
+		{
 			"a symptom that the known fault of its group does not predict",
 			[]shown{fails("patch.manager-as-text", "a"), fails("patch.add-creates-element", "b")},
 			[]*group{{checks: []string{"patch.manager-as-text", "patch.add-creates-element"}, exact: true, sure: true,

@@ -141,7 +141,8 @@ var createValues = []check{
 		ID:           "create.outer-spaces",
 		Title:        "A displayName with spaces at both ends is stored unchanged, ignored or rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
-		// The level is May, because RFC 7644 section 3.3 permits servers to change the content of a POST.
+		// The level is May, because RFC 7644 section 3.3 permits servers to change the content of a POST. traffic.no-server-errors reports a
+		// server error.
 		Level:    may,
 		Needs:    writesUsers,
 		Requests: 3,

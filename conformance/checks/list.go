@@ -2,7 +2,6 @@ package checks
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -169,7 +168,7 @@ var list = []check{
 func blockedIfCountIgnored(ctx context.Context, t *T) {
 	t.BlockedIf(func() string {
 		if res := t.Get(ctx, "/Users", "count", "2"); len(res.IDs()) > 2 {
-			return fmt.Sprintf("GET /Users?count=2 returned %d users", len(res.IDs()))
+			return "GET /Users?count=2 returned more than two users, which list.count reports"
 		}
 		return ""
 	})
@@ -182,7 +181,7 @@ func blockedIfStartIndexIgnored(ctx context.Context, t *T) {
 		first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
 		later := t.Get(ctx, "/Users", "startIndex", "3", "count", "2")
 		if later.Status == 200 && len(first.IDs()) > 1 && slices.Equal(first.IDs(), later.IDs()) {
-			return "GET /Users?startIndex=3 returned the items of startIndex=1"
+			return "GET /Users?startIndex=3 returned the items of startIndex=1, which list.start-index reports"
 		}
 		return ""
 	})

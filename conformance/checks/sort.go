@@ -436,7 +436,7 @@ func (r sortRow) matches(labels []string) bool {
 	return slices.Equal(normalizeOrder(r.want), normalizeOrder(groupLike(r.want, labels)))
 }
 
-// impossibleName is the value of sortBy that no attribute can have as its name, because it contains blanks. It is harmless in a query.
+// impossibleName is a value of sortBy that no attribute has as its name, because it contains spaces. It is harmless in a query.
 const impossibleName = "no such attribute"
 
 // blockedIfUnsorted blocks the check if the target ignores sortBy, which sort.ascending reports: then the order shows nothing about a
