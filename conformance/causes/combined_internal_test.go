@@ -32,10 +32,7 @@ func groupTexts(groups []*group) (out []string) {
 // TestExplain_HiddenPart checks that one fault, of which another fault makes a check pass, explains the symptoms better than several faults
 // do, unless the findings are mostly those of unknown faults.
 func TestExplain_HiddenPart(t *testing.T) {
-	var findings []shown
-	for i := range 6 {
-		findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
-	}
+	findings := severalMissed(6)
 	symptoms, whole := observedBy("whole", findings...)
 	whole.Others = append(whole.Others, "filter.z")
 	signatures := []Signature{whole}
@@ -59,10 +56,7 @@ func TestExplain_HiddenPart(t *testing.T) {
 // do.
 func TestExplain_ChangedPart(t *testing.T) {
 	explained := func(changed, size int) []string {
-		var findings []shown
-		for i := range 6 {
-			findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
-		}
+		findings := severalMissed(6)
 		_, whole := observedBy("whole", findings...)
 		for i := range changed {
 			findings[i] = crash(findings[i].check, "GET")
@@ -108,10 +102,7 @@ func TestExplain_Contradicted(t *testing.T) {
 // about the same kind of request, which fails for both or for none, unless it is that of another known fault. If a check of the fault has
 // passed, it does not explain other wrong values.
 func TestExplain_OtherFinding(t *testing.T) {
-	var findings []shown
-	for i := range 12 {
-		findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
-	}
+	findings := severalMissed(12)
 	value := func(got, path string) shown {
 		return shown{what: "members", want: "3", got: got, exchange: sent("GET", path, 200, "")}
 	}
@@ -305,10 +296,7 @@ func TestExplain_Unblocked(t *testing.T) {
 		{2, 2, 2, []string{"whole"}, 2},
 		{1, 1, 1, []string{"only projection.c", "whole"}, 0},
 	} {
-		var findings []shown
-		for i := range 12 {
-			findings = append(findings, missed(fmt.Sprintf("put.%c", 'a'+i)))
-		}
+		findings := severalMissed(12)
 		byID, whole := observedBy("whole", findings...)
 		whole.Blocks = blocked[:c.blocked]
 		signatures := []Signature{whole}
@@ -341,7 +329,7 @@ func TestExplain_Reordered(t *testing.T) {
 	} {
 		byID, reordered := observedBy("reordered", missed(changingOrder), missed("list.order"), missed("sort.a"), missed("sort.b"),
 			missed("sort.c"), missed("sort.d"))
-		signatures := []Signature{}
+		var signatures []Signature
 		for _, id := range reordered.Checks() {
 			_, s := observedBy("only "+id, missed(id))
 			signatures = append(signatures, s)

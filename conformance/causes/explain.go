@@ -54,7 +54,11 @@ func (p pick) almostExact() bool { return 10*p.misses <= len(p.symptoms) }
 // checks alone. If most symptoms are those of known faults, a signature that is almost proved or supported can replace several chosen ones.
 // The keys of symptoms are the ids of checks. passed contains the checks without a finding.
 func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
-	candidates := candidatesOf(symptoms, passed, signatures)
+	fingerprints := map[string][]string{}
+	for id, s := range symptoms {
+		fingerprints[id] = s.fingerprints()
+	}
+	candidates := candidatesOf(symptoms, fingerprints, passed, signatures)
 	covered := map[string]bool{}
 	var chosen []pick
 	provedOnly, known := true, false
@@ -100,7 +104,7 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 		case best < 0:
 			if known {
 				chosen = unite(chosen, candidates)
-				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprintsOf(symptoms))...)
+				chosen = append(chosen, partlyHidden(chosen, candidates, fingerprints)...)
 			}
 			return reduce(chosen, known)
 		}
@@ -110,10 +114,9 @@ func explain(symptoms map[string]*symptom, passed map[string]bool, signatures []
 	}
 }
 
-// candidatesOf returns a pick for each signature that predicts a symptom.
-func candidatesOf(symptoms map[string]*symptom, passed map[string]bool, signatures []Signature) []pick {
+// candidatesOf returns a pick for each signature that predicts a symptom. fingerprints are those of the symptoms.
+func candidatesOf(symptoms map[string]*symptom, fingerprints map[string][]string, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
-	fingerprints := fingerprintsOf(symptoms)
 	all := allFingerprints(signatures)
 	for _, s := range signatures {
 		p := pick{signature: s, symptoms: map[string]bool{}}
@@ -121,33 +124,34 @@ func candidatesOf(symptoms map[string]*symptom, passed map[string]bool, signatur
 		// If lists change their order or responses their content, the values in the findings differ from run to run.
 		unsteady := slices.ContainsFunc(s.Checks(), func(c string) bool { return strings.HasPrefix(c, "steadiness.") })
 		for _, c := range s.Checks() {
+			if symptoms[c] == nil {
+				if passed[c] {
+					p.misses++
+					if !varies(c) {
+						p.certain++
+					}
+				}
+				continue
+			}
+			p.symptoms[c] = true
+			shown, known := fingerprints[c], s.Fingerprints[c]
+			if common(symptoms[c].generatedFingerprints(), known) > 0 || common(shown, known) > 0 {
+				p.same++
+				continue
+			}
+			if shown == nil || collects(c) || unsteady {
+				continue
+			}
+			p.other++
+			elsewhere, wrong := common(shown, all[c]) > 0, symptoms[c].kind() == wrongValue
+			if elsewhere || wrong {
+				p.foreign++
+			}
 			switch {
-			case symptoms[c] != nil:
-				p.symptoms[c] = true
-				switch {
-				case common(symptoms[c].generatedFingerprints(), s.Fingerprints[c]) > 0:
-					p.same++
-				case fingerprints[c] == nil:
-				case common(fingerprints[c], s.Fingerprints[c]) > 0:
-					p.same++
-				case !collects(c) && !unsteady:
-					p.other++
-					elsewhere := common(fingerprints[c], all[c]) > 0
-					if elsewhere || symptoms[c].kind() == wrongValue {
-						p.foreign++
-					}
-					switch {
-					case elsewhere || common(shapes(fingerprints[c]), shapes(s.Fingerprints[c])) == 0:
-						p.unlike++
-					case symptoms[c].kind() == wrongValue:
-						otherValues++
-					}
-				}
-			case passed[c]:
-				p.misses++
-				if !varies(c) {
-					p.certain++
-				}
+			case elsewhere || common(shapes(shown), shapes(known)) == 0:
+				p.unlike++
+			case wrong:
+				otherValues++
 			}
 		}
 		if p.certain > 0 {

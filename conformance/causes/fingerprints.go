@@ -88,15 +88,6 @@ func varies(id string) bool { return observes[id] != nil || strings.HasPrefix(id
 // requirement, which depend on all faults of the target.
 func collects(id string) bool { return strings.HasPrefix(id, "traffic.") }
 
-// fingerprintsOf returns the fingerprints of each symptom by the id of its check.
-func fingerprintsOf(symptoms map[string]*symptom) map[string][]string {
-	out := map[string][]string{}
-	for id, s := range symptoms {
-		out[id] = s.fingerprints()
-	}
-	return out
-}
-
 // allFingerprints returns for each check the fingerprints of its findings in all signatures.
 func allFingerprints(signatures []Signature) map[string][]string {
 	all := map[string][]string{}

@@ -97,10 +97,7 @@ func TestExplain_FingerprintsDistinguish(t *testing.T) {
 
 // TestPick_Proved checks how many findings may show something else than those about the known fault.
 func TestPick_Proved(t *testing.T) {
-	var findings []shown
-	for i := range 20 {
-		findings = append(findings, missed(fmt.Sprintf("filter.%c", 'a'+i)))
-	}
+	findings := severalMissed(20)
 	proved := func(others int, passed ...string) bool {
 		symptoms, s := observedBy("fault", findings...)
 		for _, f := range findings[:others] {

@@ -1,7 +1,6 @@
 package causes
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -78,8 +77,8 @@ func TestGeneral_KnownFaultsApart(t *testing.T) {
 		s := &symptom{check: conformance.Check{ID: id}, findings: []conformance.Finding{f}, evidence: []evidence{evidenceOf(f, "")}}
 		symptoms = append(symptoms, s)
 	}
-	for i := range 18 {
-		symptoms = append(symptoms, missed(fmt.Sprintf("filter.%c", 'a'+i)).symptom())
+	for _, f := range severalMissed(18) {
+		symptoms = append(symptoms, f.symptom())
 	}
 	groups := func(proved, known bool, symptoms []*symptom) []string {
 		var out []*group

@@ -167,7 +167,7 @@ func attachGenerated(groups []*group, byID map[string]*symptom, known bool) []*g
 	plain := slices.Clone(out)
 	for _, g := range generated {
 		to := most(plain, func(other *group) int {
-			return number(other.checks, func(id string) bool { return observes[id] == nil && g.observes(id) })
+			return number(other.checks, func(id string) bool { return observes[id] == nil && g.sharesFeature(id) })
 		})
 		if to < 0 {
 			out = append(out, g)
@@ -189,13 +189,13 @@ const atomicity = "oracle.patch-atomic"
 func (g *group) ownEffect(groups []*group) bool {
 	related := number(groups, func(other *group) bool {
 		i := slices.IndexFunc(other.checks, func(id string) bool { return observes[id] == nil })
-		return i >= 0 && g.observes(other.checks[i])
+		return i >= 0 && g.sharesFeature(other.checks[i])
 	})
 	return related <= len(g.checks) || slices.Equal(g.checks, []string{atomicity})
 }
 
-// observes reports whether a check of the group tests a feature of the given check.
-func (g *group) observes(id string) bool {
+// sharesFeature reports whether a check of the group tests a feature of the given check.
+func (g *group) sharesFeature(id string) bool {
 	return slices.ContainsFunc(g.checks, func(own string) bool { return common(features(own), features(id)) > 0 })
 }
 

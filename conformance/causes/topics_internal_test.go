@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -66,6 +67,14 @@ func lettered(check, scimType string) shown {
 // missed returns a symptom: a filter finds nothing.
 func missed(check string) shown {
 	return shown{check: check, what: "users found by title", want: `["ada"]`, got: "[]", exchange: sent("GET", "/Users?filter=title", 200, "")}
+}
+
+// severalMissed returns the symptoms of missed for the checks filter.a, filter.b and so on.
+func severalMissed(n int) (out []shown) {
+	for i := range n {
+		out = append(out, missed(fmt.Sprintf("filter.%c", 'a'+i)))
+	}
+	return out
 }
 
 // crash returns a symptom: the target responds with a server error.
